@@ -49,7 +49,7 @@ fn a_tool_is_called_and_its_result_sent_back() {
 }
 
 #[test]
-fn an_overloaded_provider_is_asked_again_and_then_its_fallback() {
+fn an_overloaded_provider_is_retried_before_its_fallback() {
     let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}).to_string();
     let busy = Answer::Whole(529, "application/json", body);
     let anthropic = Server::new([busy.clone(), busy.clone(), busy]);

@@ -25,7 +25,7 @@ fn no_message() {
 }
 
 #[test]
-fn an_option_that_nobody_knows() {
+fn an_unknown_option() {
     let finished = home().run(["hi", "--loud"]).finish().mentions("--loud");
     assert_eq!(finished.code, Some(2), "{finished}");
 }
@@ -38,7 +38,7 @@ fn a_configuration_that_is_no_toml() {
 }
 
 #[test]
-fn a_configuration_with_a_key_that_nobody_knows() {
+fn a_configuration_with_an_unknown_key() {
     let home = home();
     home.configure("[plugins.builtin]\nenable = false");
     home.run(["hi"]).finish().refuses(&["config.toml", "enable"]);
@@ -51,7 +51,7 @@ fn a_number_that_is_no_number() {
 }
 
 #[test]
-fn a_provider_that_nobody_knows() {
+fn an_unknown_provider() {
     let home = home();
     let run = home.run(["hi"]).env("BUB_MODEL", "acme:model").env("BUB_API_KEY", "sk-fake");
     run.finish().refuses(&["acme"]);

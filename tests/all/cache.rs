@@ -148,7 +148,7 @@ fn a_folder_that_is_open_to_others_is_refused() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_refused() {
+fn a_folder_of_another_user_is_rejected() {
     let home = with_plugin();
     let theirs = home.bub_home().join("theirs");
     fs::create_dir(&theirs).expect("it can be made");
@@ -171,7 +171,7 @@ fn a_link_to_a_folder_is_refused() {
 }
 
 #[test]
-fn what_was_used_longest_ago_goes_first() {
+fn the_least_recently_used_file_is_evicted_first() {
     let home = with_plugin();
     works(&home);
     let used = only(&home);

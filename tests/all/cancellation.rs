@@ -5,7 +5,7 @@ use bub_tests::{Answer, Server, programs, tape};
 use std::time::{Duration, Instant};
 
 #[test]
-fn an_interrupted_turn_saves_its_state_and_keeps_what_was_said() {
+fn an_interrupted_turn_saves_its_state_and_its_entries() {
     let home = home();
     home.scripted("a", programs::SCRIPTED, "");
     let server = Server::new([Answer::Silence]);

@@ -59,7 +59,7 @@ pub(crate) fn poster_keeps_to_its_contract() {
 }
 
 #[test]
-fn the_hosts_word_stands_where_it_is_the_hosts() {
+fn the_host_overrides_fields_that_it_controls() {
     let taken = taken(
         r#"{ id = "1", session = "cli:local", channel = "cli", chat = "c", sender = "s", kind = "command", output = "http",
              content = ",id", context = { channel = '"$cli"', sender_id = '"owner"', chat_id = '"x"', mood = '"good"' } }"#,
@@ -73,7 +73,7 @@ fn the_hosts_word_stands_where_it_is_the_hosts() {
 }
 
 #[test]
-fn what_is_a_command_says_the_channels_configuration() {
+fn the_channels_configuration_determines_which_messages_are_commands() {
     // A trial has no configuration of channels: what is a command there, no channel decides.
     assert_eq!(taken(r#"{ chat = "c", content = ",help", kind = "command" }"#)["kind"], "Normal");
 }
@@ -88,7 +88,7 @@ fn two_chats_never_have_one_session() {
 }
 
 #[test]
-fn what_came_along_is_what_its_data_says() {
+fn attachments_are_classified_by_their_data() {
     let png = "data:application/x-evil;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let media = |url: &str| {
         taken(&format!("{{ content = 'look', media = [['document', 'application/x-evil', 'a.exe', '{url}']] }}"))
@@ -111,7 +111,7 @@ fn what_came_along_is_what_its_data_says() {
 }
 
 #[test]
-fn a_message_that_is_too_long_is_cut_and_says_so() {
+fn a_message_that_is_too_long_is_truncated_with_a_notice() {
     let long = "ü".repeat(700 << 10);
     let home = posting(&format!("flags = [\"polls\"]\narrivals = [{{ content = \"{long}\" }}]"));
     let told = checked(&home, "poster");
@@ -121,7 +121,7 @@ fn a_message_that_is_too_long_is_cut_and_says_so() {
 }
 
 #[test]
-fn what_a_channel_makes_itself_has_to_be_right() {
+fn values_that_a_channel_creates_are_validated() {
     for (config, why) in [
         ("flags = [\"polls\"]\ncursor = \"{\"", "its cursor is no JSON"),
         (
@@ -225,7 +225,7 @@ fn an_answer_to_a_webhook_does_nothing_to_the_server_that_it_comes_from() {
 }
 
 #[test]
-fn a_channel_has_a_name_of_its_own() {
+fn a_channel_has_a_unique_name() {
     for (name, why) in [
         ("cli", "the channel `cli` of plugin `poster` is not there: that is one of the program's own"),
         ("http", "the channel `http` of plugin `poster` is not there: that is one of the program's own"),
@@ -245,7 +245,7 @@ fn a_channel_has_a_name_of_its_own() {
 }
 
 #[test]
-fn a_channels_own_error_says_whether_it_is_tried_again() {
+fn the_kind_of_a_channels_error_determines_whether_it_is_retried() {
     for (kind, then) in [("temporary", "tried again later"), ("not-found", "given up"), ("unknown", "given up")] {
         let config = format!(
             "fails = {{ send = {{ kind = \"{kind}\", message = \"no luck\", details = {{ retry_after = 3 }} }} }}"

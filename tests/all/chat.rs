@@ -83,7 +83,7 @@ fn ctrl_c_ends_the_turn_with_its_tools_and_the_next_one_is_answered() {
 }
 
 #[test]
-fn a_turn_that_fails_says_why_once_and_the_chat_goes_on() {
+fn a_failed_turn_is_reported_once_and_the_chat_continues() {
     let home = trusting();
     let chat = chat(&home, 100, &[]);
     chat.say("ERR500").sees("internal error");
@@ -94,7 +94,7 @@ fn a_turn_that_fails_says_why_once_and_the_chat_goes_on() {
 }
 
 #[test]
-fn colors_are_there_unless_somebody_has_said_no() {
+fn colors_are_enabled_unless_they_are_disabled() {
     for (no_color, has_colors) in [("", true), ("1", false)] {
         let home = trusting();
         let terminal = home.bub(["chat"]).env("NO_COLOR", no_color).terminal(80, 30);
@@ -107,7 +107,7 @@ fn colors_are_there_unless_somebody_has_said_no() {
 }
 
 #[test]
-fn what_a_model_writes_never_reaches_the_terminal_as_a_command_to_it() {
+fn control_sequences_of_a_model_never_reach_the_terminal() {
     let home = trusting();
     let chat = chat(&home, 80, &[]);
     let server = bub_tests::Server::new([bub_tests::Answer::text("\u{1b}]0;owned\u{7}\u{1b}[2Jhello \u{1b}[31mred")]);
@@ -121,7 +121,7 @@ fn what_a_model_writes_never_reaches_the_terminal_as_a_command_to_it() {
 }
 
 #[test]
-fn a_terminal_that_goes_takes_the_chat_with_it_and_leaves_the_turn_on_the_tape() {
+fn a_closed_terminal_ends_the_chat_and_the_turn_stays_on_the_tape() {
     for is_busy in [false, true] {
         let home = trusting();
         let terminal = chat(&home, 80, &[]);

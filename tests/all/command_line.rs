@@ -62,7 +62,7 @@ fn man_writes_a_page_for_each_command_that_help_shows() {
 }
 
 #[test]
-fn man_says_where_it_cannot_write() {
+fn man_reports_where_it_cannot_write() {
     let home = home();
     home.bub(["man", "/proc/no/pages"]).finish().refuses(&["cannot be written to `/proc/no/pages`"]);
 }

@@ -50,7 +50,7 @@ fn a_line_names_a_tool_and_its_arguments_by_name_or_in_their_order() {
 }
 
 #[test]
-fn what_ran_stands_on_the_tape_also_when_it_failed() {
+fn commands_are_recorded_on_the_tape_even_if_they_fail() {
     let home = home();
     home.run([",false"]).finish().fails("command exited with code 1");
     let entries = tape::read(&home.tape_file("cli:local"));
@@ -132,7 +132,7 @@ fn a_session_keeps_the_model_and_the_effort_that_it_was_given() {
 }
 
 #[test]
-fn what_is_no_model_and_no_effort_is_refused_with_what_is_meant() {
+fn an_invalid_model_or_effort_is_rejected_with_a_suggestion() {
     let home = home();
     home.configure("model = \"openai:gpt-4o\"\nfallback_models = [\"groq:llama\"]");
     for (line, says) in [

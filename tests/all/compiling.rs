@@ -67,7 +67,7 @@ fn a_file_that_takes_too_much_memory_to_compile_is_refused_and_remembered() {
 }
 
 #[test]
-fn what_was_refused_is_tried_again_within_wider_bounds() {
+fn a_rejected_file_is_compiled_again_with_higher_limits() {
     let home = with_bomb(&live_ranges(20), "compile_seconds = 60");
     run(&home).finish().says("[cli:local]\nHI\n");
     let code = kept(&home, ".cwasm");

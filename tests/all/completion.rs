@@ -22,7 +22,7 @@ pub(crate) fn caller_says_what_the_model_says() {
 }
 
 #[test]
-fn a_completion_that_is_dropped_early_is_told_once_as_cancelled() {
+fn a_dropped_completion_is_reported_once_as_cancelled() {
     // More than once, because the call ends while the turn goes on: neither may outrun the other.
     for _ in 0..5 {
         let server = Server::new([Answer::stalled("Once")]);
@@ -42,7 +42,7 @@ fn text_that_is_there_already_comes_in_one_piece() {
 }
 
 #[test]
-fn nobody_redirects_a_call_to_a_model_that_the_caller_may_not_call() {
+fn no_hook_redirects_a_call_to_a_model_that_the_caller_may_not_call() {
     let server = Server::new([Answer::text("hello")]);
     let redirects = r#"before-llm-call = { model = "openai:dear" }"#;
     let home = caller(r#""model:openai:fake-model""#, "", redirects);

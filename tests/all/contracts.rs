@@ -121,7 +121,7 @@ fn the_payload_of_each_kind_of_entry_is_what_the_contract_shows() {
 }
 
 #[test]
-fn each_event_of_the_host_and_the_agent_is_named_in_the_contract_with_what_it_says() {
+fn each_event_of_the_host_and_the_agent_is_documented_in_the_contract() {
     let said = comment(TAPE, "record entry {").join(" ");
     let written = written();
     let events: Vec<&Value> = written.iter().filter(|entry| entry["kind"] == "event").collect();

@@ -36,7 +36,7 @@ fn with(answers: &str) -> Home {
 }
 
 #[test]
-fn a_turn_that_takes_too_long_is_told_in_one_line() {
+fn a_turn_that_exceeds_its_deadline_is_reported_in_one_line() {
     let home = with("");
     home.configure("[limits]\nturn_deadline_ms = 700");
     let server = Server::new([Answer::Silence]);
@@ -89,7 +89,7 @@ fn a_turn_that_is_cancelled_before_its_model_stage_saves_no_state() {
 }
 
 #[test]
-fn a_turn_that_is_cancelled_while_it_renders_keeps_its_conversation_and_says_nothing() {
+fn a_turn_that_is_cancelled_while_it_renders_keeps_its_conversation_and_sends_nothing() {
     let home = with("render-outbound = { wait = 4000 }");
     let finished = cancelled_in(&home, "ECHO:hello", "render-outbound");
     assert_eq!(finished.saw_hook("save-state").len(), 1, "{finished}");

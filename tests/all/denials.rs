@@ -50,7 +50,7 @@ fn a_call_that_the_rules_deny_is_an_event() {
 }
 
 #[test]
-fn a_call_that_nobody_approves_is_an_event() {
+fn a_call_that_is_not_approved_is_an_event() {
     let home = untrusted();
     let server = Server::new([bash("true"), Answer::text("done")]);
     home.run(["go"]).model(&server).finish();
@@ -99,7 +99,7 @@ fn a_spent_budget_is_an_event() {
 
 /// Of a temporary session nothing is kept, so the conversation around it says what was denied there.
 #[test]
-fn what_is_denied_in_turns_inside_the_turn_is_on_the_tape_of_the_outermost() {
+fn denials_in_nested_turns_are_on_the_tape_of_the_outermost() {
     let home = untrusted();
     let nested = json!({ "prompt": "p", "allowed_tools": ["subagent", "bash"] }).to_string();
     let deeper = || Answer::tool_call("subagent", &nested);
@@ -123,7 +123,7 @@ fn what_is_denied_in_turns_inside_the_turn_is_on_the_tape_of_the_outermost() {
 }
 
 #[test]
-fn what_only_the_host_may_write_is_an_event() {
+fn an_entry_that_only_the_host_may_write_is_an_event() {
     let home = home();
     home.configure("[plugins.trier]\ngrants = [\"tape:read\", \"tape:append\", \"hook:*\"]");
     home.configure("[plugins.trier.config]\ntries = [\"event:turn.tainted\"]");

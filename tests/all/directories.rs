@@ -30,7 +30,7 @@ fn beside(home: &Home, name: &str) -> PathBuf {
 }
 
 #[test]
-fn no_grant_opens_the_home_what_holds_it_or_what_it_holds() {
+fn no_grant_opens_the_home_its_parents_or_its_contents() {
     let home = home().bare().strict();
     let (dir, above) = (home.bub_home(), home.bub_home().with_file_name(""));
     fs::write(dir.join("planted"), "a key").expect("it can be written");
@@ -67,7 +67,7 @@ fn a_link_that_leads_out_of_a_directory_leads_nowhere() {
 }
 
 #[test]
-fn what_is_to_be_read_only_is_not_written() {
+fn a_read_only_directory_is_not_written() {
     let home = home().bare().strict();
     let open = beside(&home, "open");
     let finished = trying(&home, &[format!("fs:{}:ro", open.display())]);

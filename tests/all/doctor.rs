@@ -30,7 +30,7 @@ fn a_new_home_is_well() {
 }
 
 #[test]
-fn a_machine_with_little_space_is_told_that_it_has_no_pool() {
+fn limited_address_space_is_reported_as_a_missing_pool() {
     let finished = home().bub(["doctor"]).under("ulimit -v 4000000").finish();
     assert!(finished.stdout.contains("engine: instances on demand"), "{finished}");
 }
@@ -81,7 +81,7 @@ fn a_model_that_its_server_does_not_have_is_wrong_with_near_names() {
 }
 
 #[test]
-fn a_name_that_stands_for_a_listed_model_is_well() {
+fn an_alias_of_a_listed_model_is_accepted() {
     for list in [r#"{"data": [{"id": "models/some-model"}]}"#, r#"{"data": [{"id": "some-model:latest"}]}"#] {
         assert_eq!(model_at(&listing(list)).0, "ok", "{list}");
     }
@@ -107,7 +107,7 @@ fn a_page_that_answers_everything_is_no_models_server() {
 }
 
 #[test]
-fn a_models_server_that_lists_nothing_is_told_by_how_it_refuses() {
+fn a_server_that_lists_no_models_is_recognized_by_its_error() {
     let server = Server::ruled(|request| match request.method.as_str() {
         "GET" => Answer::Whole(404, "text/plain", "not found".to_owned()),
         _ => Answer::refusal("messages: must not be empty"),
@@ -158,7 +158,7 @@ fn a_plugin_whose_file_has_another_name_than_its_manifest_is_noted() {
 }
 
 #[test]
-fn a_plugin_that_lacks_its_hook_is_noted_with_the_command_that_gives_it() {
+fn a_plugin_without_its_hook_grant_is_noted_with_the_command() {
     let home = home().strict();
     home.plugin("echo", programs::ECHO);
     let (state, text) = finding(&home, "plugin `echo`");
@@ -183,7 +183,7 @@ fn a_file_that_others_can_read_is_noted_and_bubs_own_configuration_is_not_read()
 }
 
 #[test]
-fn every_key_of_the_configuration_is_shown_with_its_default_and_what_holds() {
+fn every_key_of_the_configuration_is_shown_with_default_and_current_value() {
     let home = home();
     home.configure("max_tokens = 99");
     let shown = json(&home.bub(["doctor", "--config", "--json"]).finish());

@@ -14,7 +14,7 @@ fn falls_back(home: &Home, server: &Server, models: &str) -> bub_tests::Finished
 }
 
 #[test]
-fn fallbacks_are_asked_in_order_until_one_answers() {
+fn fallbacks_are_called_in_order_until_one_answers() {
     let server = Server::new([Answer::refusal("one"), Answer::refusal("two"), Answer::text("three")]);
     let models = r#"["openai:second", "openai:third", "openai:fourth"]"#;
     falls_back(&home(), &server, models).says("[cli:local]\nthree\n");
@@ -22,7 +22,7 @@ fn fallbacks_are_asked_in_order_until_one_answers() {
 }
 
 #[test]
-fn when_all_fail_the_first_error_is_told() {
+fn when_all_fail_the_first_error_is_reported() {
     let server = Server::new([Answer::refusal("first reason"), Answer::refusal("second reason")]);
     let finished = falls_back(&home(), &server, r#"["openai:second"]"#).fails("first reason");
     assert_eq!(asked(&server), ["fake-model", "second"]);
@@ -48,7 +48,7 @@ fn the_offline_guest_may_be_a_fallback() {
 }
 
 #[test]
-fn once_something_was_said_nobody_else_starts_over() {
+fn after_the_first_output_no_fallback_is_called() {
     let half = "data: {\"choices\": [{\"index\": 0, \"delta\": {\"content\": \"Hel\"}}]}\n\ndata: {\"choi";
     let server = Server::new([Answer::CutOff(half.to_owned()), Answer::text("again")]);
     falls_back(&home(), &server, r#"["openai:second"]"#).fails("openai:fake-model");
@@ -56,7 +56,7 @@ fn once_something_was_said_nobody_else_starts_over() {
 }
 
 #[test]
-fn a_model_that_was_asked_for_by_name_has_no_fallback() {
+fn a_model_requested_by_name_has_no_fallback() {
     let home = home();
     home.configure("[plugins.caller]\ngrants = [\"model:*\"]\nconfig = { call = { model = \"openai:special\" } }");
     home.plugin("caller", programs::CALLER);
@@ -67,7 +67,7 @@ fn a_model_that_was_asked_for_by_name_has_no_fallback() {
 }
 
 #[test]
-fn fallbacks_stand_in_the_configuration_too() {
+fn fallbacks_can_be_configured_in_the_file() {
     let home = home();
     home.configure("fallback_models = [\"openai:second\"]");
     let server = Server::new([Answer::refusal("no"), Answer::text("yes")]);

@@ -70,7 +70,7 @@ pub(crate) fn loud() {
 }
 
 #[test]
-fn a_panic_behind_much_else_on_stderr_is_shown() {
+fn a_panic_after_other_output_on_stderr_is_shown() {
     let home = home();
     home.plugin("loud", programs::LOUD).configure("[plugins.loud.config]\npanics = true");
     let finished = home.run(["hi"]).finish().fails("hook `build-prompt` of plugin `loud`: panicked: ");

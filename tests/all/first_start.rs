@@ -40,7 +40,7 @@ fn serve_shows_what_it_compiles_and_takes_the_line_away() {
 }
 
 #[test]
-fn lines_of_the_log_stand_above_the_line_and_stay() {
+fn log_lines_are_printed_above_the_progress_line() {
     let home = home();
     std::fs::write(home.bub_home().join("plugins/broken.wasm"), "no component").unwrap();
     let terminal = cold(&home, &["run", "hello"]).env("RUST_LOG", "debug").terminal(120, 60);

@@ -63,7 +63,7 @@ fn a_gate_that_fails_denies() {
 }
 
 #[test]
-fn a_gate_that_wants_other_arguments_denies() {
+fn a_gate_that_rewrites_arguments_denies() {
     let home = guarded();
     let rewrites = r#"before-tool-call = { rewrite = { cmd = "echo hello-from-tool" } }"#;
     home.scripted("guard", programs::SCRIPTED, rewrites);
@@ -71,7 +71,7 @@ fn a_gate_that_wants_other_arguments_denies() {
 }
 
 #[test]
-fn a_gate_that_is_switched_off_is_none() {
+fn a_disabled_gate_is_not_a_gate() {
     let home = home();
     home.configure("[plugins.guard]\non_fault = \"deny\"\nenabled = false");
     let (result, finished) = calls_bash(&home, "echo hello-from-tool");
@@ -79,7 +79,7 @@ fn a_gate_that_is_switched_off_is_none() {
 }
 
 #[test]
-fn a_gate_that_allows_lets_the_call_through() {
+fn a_gate_that_allows_passes_the_call() {
     let home = guarded();
     home.scripted("guard", programs::SCRIPTED, "");
     let (result, finished) = calls_bash(&home, "echo hello-from-tool");
@@ -88,7 +88,7 @@ fn a_gate_that_allows_lets_the_call_through() {
 
 /// By name the gate is the last one registered, and would be asked first if it were none.
 #[test]
-fn a_gate_is_asked_last_and_sees_the_arguments_that_the_tool_gets() {
+fn a_gate_is_called_last_and_sees_the_final_arguments() {
     let home = guarded();
     home.scripted("a", programs::SCRIPTED, r#"before-tool-call = { rewrite = { cmd = "rm everything" } }"#);
     home.scripted("guard", programs::SCRIPTED, r#"before-tool-call = { deny = "`guard` knows that one" }"#);
@@ -116,7 +116,7 @@ fn told<'a>(home: &Home, arguments: impl IntoIterator<Item = &'a str>) -> String
 const AWAY: &str = "every tool call is denied until it is loaded again, or `on_fault = \"deny\"` is removed from `[plugins.guard]` of config.toml";
 
 #[test]
-fn a_gate_is_called_one_where_it_is_shown_and_its_removal_says_what_it_denies() {
+fn a_gate_is_marked_as_such_and_its_removal_reports_what_it_denies() {
     let home = guarded().strict();
     home.scripted("guard", programs::SCRIPTED, "");
     let means =
@@ -144,7 +144,7 @@ fn a_gate_is_called_one_where_it_is_shown_and_its_removal_says_what_it_denies() 
 }
 
 #[test]
-fn the_removal_of_a_plugin_that_refuses_calls_says_that_it_refuses_them_no_longer() {
+fn removing_a_plugin_that_denies_calls_is_reported() {
     let home = home().strict();
     home.scripted("guard", programs::SCRIPTED, r#"before-tool-call = { deny = "no" }"#);
     told(&home, ["grant", "guard"]);

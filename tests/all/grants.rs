@@ -34,14 +34,14 @@ fn plant(home: &Home, name: &str, wasm: &str, section: &str) {
 }
 
 #[test]
-fn a_plugin_without_the_hook_is_not_asked_to_rewrite_a_call() {
+fn a_plugin_without_the_hook_grant_cannot_rewrite_a_call() {
     let finished = with_rewriter("[]").run(["TOOL:deeds.read {\"by\":\"model\"}"]).watched().finish();
     assert_eq!(written_by(&finished), ["model"], "{finished}");
     assert!(finished.asked("before-tool-call").is_empty(), "{finished}");
 }
 
 #[test]
-fn a_plugin_with_the_hook_is_asked_to_rewrite_a_call() {
+fn a_plugin_with_the_hook_grant_can_rewrite_a_call() {
     let home = with_rewriter("[\"hook:before-tool-call\"]");
     let finished = home.run(["TOOL:deeds.read {\"by\":\"model\"}"]).watched().finish();
     assert_eq!(written_by(&finished), ["a"], "{finished}");
@@ -91,7 +91,7 @@ fn a_hook_that_is_taken_away_while_the_turn_runs_is_gone_at_the_next_call() {
 }
 
 #[test]
-fn a_hook_that_is_given_while_the_turn_runs_is_there_at_the_next_call() {
+fn a_hook_granted_during_a_turn_is_called_at_the_next_call() {
     let home = with_rewriter("[]");
     let finished = two_calls(&home, || home.configure("[plugins.a]\ngrants = [\"hook:before-tool-call\"]"));
     assert_eq!(written_by(&finished), ["model", "a"], "{finished}");
@@ -125,7 +125,7 @@ fn grant(home: &Home, arguments: &[&str]) -> Finished {
 }
 
 #[test]
-fn a_changed_byte_costs_a_plugin_its_grants_until_they_are_given_again() {
+fn a_changed_byte_revokes_the_grants_until_they_are_given_again() {
     let home = home().bare().strict();
     home.scripted("a", programs::SCRIPTED, "run-model = \"from a\"");
     home.run(["hi"]).finish().says("[cli:local]\nhi\n").mentions("bub-wasm plugin grant a");
@@ -206,7 +206,7 @@ fn the_hosts_own_keys_of_the_state_are_not_a_guests_to_write() {
 }
 
 #[test]
-fn a_manifest_that_is_none_is_refused_with_what_is_wrong_with_it() {
+fn an_invalid_manifest_is_rejected_with_the_reason() {
     let deep = format!("{{\"config_schema\": {}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     let wants = |grant: &str| format!("{{\"wants\": [{{\"grant\": \"{grant}\", \"why\": \"\"}}]}}");
     let cases = [
@@ -240,7 +240,7 @@ fn a_manifest_that_is_a_list_is_refused() {
 }
 
 #[test]
-fn a_manifest_that_stands_twice_is_refused() {
+fn a_duplicate_manifest_is_rejected() {
     let home = home();
     plant(&home, "mine", programs::PROMPT_UPPER, "{}");
     let bytes = fs::read(file(&home, "mine")).expect("it is there");
@@ -250,7 +250,7 @@ fn a_manifest_that_stands_twice_is_refused() {
 }
 
 #[test]
-fn what_a_manifest_does_not_want_cannot_be_granted_by_the_command() {
+fn a_grant_that_the_manifest_does_not_request_cannot_be_given() {
     let home = home().strict();
     plant(&home, "mine", programs::SCRIPTED, "{\"wants\": [{\"grant\": \"tape:read\", \"why\": \"to look\"}]}");
     let refused = home.bub(["plugin", "grant", "mine", "process"]).finish();

@@ -43,7 +43,7 @@ fn bare() -> u64 {
 }
 
 #[test]
-fn a_model_is_told_once_that_room_is_short_and_then_the_loop_hands_off_itself() {
+fn a_model_is_warned_once_before_the_loop_hands_off() {
     // Room for one and a half long messages, and then for 1,500 tokens that are the reserve.
     let home = small(bare() + 1_700 + 1_500 + 500);
     let server = Server::new(["one", "two", "three"].map(Answer::text));
@@ -71,7 +71,7 @@ fn a_model_is_told_once_that_room_is_short_and_then_the_loop_hands_off_itself() 
 }
 
 #[test]
-fn a_model_that_hands_off_when_it_is_told_does_it_in_its_own_words() {
+fn a_model_that_hands_off_after_the_warning_writes_its_own_summary() {
     let home = small(bare() + 1_700 + 1_500 + 500);
     let handoff = Answer::tool_call("tape_handoff", r#"{"name": "part-two", "summary": "the story so far"}"#);
     let server = Server::new([Answer::text("one"), handoff, Answer::text("two")]);
@@ -93,7 +93,7 @@ fn a_turn_hands_off_once_and_leaves_the_rest_to_the_provider() {
 }
 
 #[test]
-fn a_model_of_which_nothing_is_known_is_asked_as_it_is() {
+fn a_model_with_an_unknown_window_gets_the_whole_request() {
     let home = home();
     let server = Server::new([Answer::text("one")]);
     home.run([long("first").as_str()]).model(&server).finish();

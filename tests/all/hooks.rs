@@ -73,7 +73,7 @@ fn plugins_that_answer_nothing_leave_everything_to_the_host() {
 }
 
 #[test]
-fn the_latest_registered_plugin_is_asked_first_and_every_broadcast_reaches_all() {
+fn the_latest_registered_plugin_is_called_first_and_every_broadcast_reaches_all() {
     let home = bare_with(&[r#"run-model = "from a""#, "", ""]);
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nfrom a\n");
     for hook in ["resolve-session", "load-state", "build-prompt", "run-model", "save-state", "dispatch-outbound"] {
@@ -82,7 +82,7 @@ fn the_latest_registered_plugin_is_asked_first_and_every_broadcast_reaches_all()
 }
 
 #[test]
-fn the_first_answer_wins_and_nobody_else_is_asked() {
+fn the_first_answer_wins_and_no_other_plugin_is_called() {
     let home = bare_with(&[r#"run-model = "from a""#, r#"run-model = "from b""#, ""]);
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nfrom b\n");
     assert_eq!(finished.asked("run-model"), ["c", "b"], "{finished}");

@@ -45,7 +45,7 @@ pub(crate) const LITTLE_FUEL: &str = "fuel = 300_000_000\ndeadline_ms = 60_000";
 pub(crate) const NO_FUEL: &str = "out of fuel after 300000000 units";
 
 #[test]
-fn memory_that_is_never_given_costs_the_guests_own_fuel() {
+fn memory_that_is_refused_costs_the_guests_own_fuel() {
     faults(&hostile("", LITTLE_FUEL), &"x".repeat(7_777), "resolve-session", NO_FUEL);
 }
 
@@ -55,7 +55,7 @@ fn memory_that_is_never_taken_back_costs_the_guests_own_fuel() {
 }
 
 #[test]
-fn a_guest_that_calls_the_host_while_it_is_asked_for_memory_is_stopped() {
+fn a_guest_that_calls_the_host_while_it_allocates_is_stopped() {
     let finished = faults(&hostile("", ""), &"x".repeat(8_888), "resolve-session", "trapped: ");
     assert!(!finished.stderr.contains("called while it was asked"), "{finished}");
 }
@@ -100,12 +100,12 @@ fn traps(mode: &str) -> Finished {
 }
 
 #[test]
-fn a_handle_that_nobody_gave_is_none() {
+fn a_forged_handle_is_invalid() {
     traps("forged-handle").mentions("unknown handle index");
 }
 
 #[test]
-fn a_handle_of_another_type_is_none() {
+fn a_handle_of_another_type_is_invalid() {
     traps("handle-of-another-type");
 }
 
@@ -115,12 +115,12 @@ fn a_handle_is_dropped_once() {
 }
 
 #[test]
-fn a_handle_that_was_dropped_is_none() {
+fn a_dropped_handle_is_invalid() {
     traps("used-after-drop").mentions("unknown handle index");
 }
 
 #[test]
-fn a_value_that_an_enum_does_not_have_is_none() {
+fn an_undefined_enum_value_is_invalid() {
     traps("enum-255").mentions("255");
 }
 
@@ -135,12 +135,12 @@ fn text_is_utf_8() {
 }
 
 #[test]
-fn text_lies_in_memory() {
+fn a_text_must_be_within_memory() {
     traps("text-beyond-memory");
 }
 
 #[test]
-fn a_list_lies_in_memory() {
+fn a_list_must_be_within_memory() {
     traps("list-of-4-billion");
 }
 
@@ -150,7 +150,7 @@ fn a_list_is_aligned() {
 }
 
 #[test]
-fn an_answer_goes_into_memory() {
+fn a_result_must_be_within_memory() {
     traps("answer-beyond-memory");
 }
 
@@ -172,19 +172,19 @@ fn text_of_an_answer_is_utf_8() {
 }
 
 #[test]
-fn text_of_an_answer_lies_in_memory() {
+fn text_of_a_result_must_be_within_memory() {
     traps("answer-of-4-billion");
 }
 
 /// Each call is an instance of its own: what one of them held is nothing in the next.
 #[test]
-fn a_handle_that_an_earlier_call_kept_is_none() {
+fn a_handle_from_an_earlier_call_is_invalid() {
     traps("kept").mentions("unknown handle index");
 }
 
 /// The prompt is what nobody answered, so it is printed.
 #[test]
-fn a_prompt_is_obeyed_by_no_terminal() {
+fn control_characters_of_a_prompt_are_escaped() {
     let home = home().bare();
     let prompt = "\"\\u001b]0;owned\\u0007\\u001b[1Ghere\"";
     home.scripted("scripted", programs::SCRIPTED, &format!("build-prompt = {prompt}"));

@@ -134,7 +134,7 @@ fn an_orderly_end_writes_of_a_call_what_a_crash_leaves() {
 }
 
 #[test]
-fn what_a_step_before_has_written_is_not_said_to_be_unknown() {
+fn entries_of_an_earlier_step_are_not_reported_as_unknown() {
     let home = home();
     // What the first command shows must not let the second be asked about.
     assert_eq!(home.bub(["trust"]).finish().code, Some(0));
@@ -157,7 +157,7 @@ fn what_a_step_before_has_written_is_not_said_to_be_unknown() {
 }
 
 #[test]
-fn a_second_ctrl_c_leaves_no_program_behind() {
+fn a_second_ctrl_c_ends_all_programs() {
     let home = home();
     let server = Server::new([bash(STUBBORN)]);
     let started = home.run(["do it"]).model(&server).start();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const WASM: [&str; 5] = ["cli", "gateway", "runtime", "server", "types"];
 
 #[test]
-fn only_the_runtime_and_what_stands_on_it_knows_wasm() {
+fn only_the_runtime_and_the_crates_above_it_use_wasmtime() {
     for (name, manifest) in manifests() {
         let names_wasm = ["wasmtime", "wasmparser", "bub-runtime", "bub-gateway", "bub-server", "bub-tests"]
             .iter()
@@ -25,7 +25,7 @@ fn only_the_bindings_generate_bindings() {
 }
 
 #[test]
-fn the_main_path_fits_its_file() {
+fn run_turn_fits_into_its_file() {
     let lines = read(&host().join("runtime/src/turn/pipeline.rs")).lines().count();
     assert!(lines <= 170, "pipeline.rs has {lines} lines; the main path is to be read at once");
 }

@@ -42,7 +42,7 @@ pub(crate) fn glutton_with_little_appetite_is_answered() {
 }
 
 #[test]
-fn what_is_said_in_a_turn_is_bounded() {
+fn the_events_of_a_turn_are_limited() {
     is_stopped(&glutton("emit", 300), "made its turn hold more than 64 MiB");
 }
 
@@ -52,17 +52,17 @@ fn the_state_of_a_turn_is_bounded() {
 }
 
 #[test]
-fn what_is_written_in_a_turn_is_bounded() {
+fn the_entries_of_a_turn_are_limited() {
     is_stopped(&glutton("append", 300), "made its turn hold more than 64 MiB");
 }
 
 #[test]
-fn what_is_handed_off_in_a_turn_is_bounded() {
+fn the_handoffs_of_a_turn_are_limited() {
     is_stopped(&glutton("handoff", 20), "made its turn hold more than 64 MiB");
 }
 
 #[test]
-fn what_crosses_in_one_call_is_bounded() {
+fn the_data_of_one_host_call_is_limited() {
     is_stopped(&glutton("say", 17), "handed over more than 16 MiB at once");
 }
 

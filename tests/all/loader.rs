@@ -38,7 +38,7 @@ async fn no_file_of_the_corpus_breaks_the_loader() {
 
 /// One input of each kind, so that the makers themselves are run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_made_up_does_not_break_the_loader() {
+async fn generated_modules_do_not_break_the_loader() {
     let inputs: Vec<Vec<u8>> = (0..2 * input::KINDS).map(input::make).collect();
     look::look(&inputs).await;
 }

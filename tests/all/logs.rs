@@ -12,7 +12,7 @@ fn lines(stderr: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_line_of_json_says_which_turn_hook_and_plugin_it_is_about() {
+fn a_json_log_line_names_turn_hook_and_plugin() {
     let home = home();
     home.scripted("porter", programs::SCRIPTED, "system-prompt = \"be brief\"");
     let model = Server::new([Answer::text("hello")]);
@@ -35,7 +35,7 @@ fn a_line_of_json_says_which_turn_hook_and_plugin_it_is_about() {
 }
 
 #[test]
-fn no_key_and_no_token_stands_in_the_log_however_much_is_logged() {
+fn the_log_contains_no_key_and_no_token() {
     let home = home();
     let model = Server::ruled(|_| Answer::text("hello"));
     let run = home.bub(["--log-format", "json", "serve", "--listen", "127.0.0.1:0"]).model(&model);

@@ -234,7 +234,7 @@ fn a_tape_in_hand_is_to_be_read_unless_more_is_wanted() {
 }
 
 #[test]
-fn what_is_wanted_and_not_granted_is_refused_with_the_command_that_grants_it() {
+fn a_requested_grant_that_was_not_given_is_refused_with_the_command() {
     let field = Field::new("not-granted");
     field.plant(&field.all_wants());
     field.grant(&[]);
@@ -250,7 +250,7 @@ fn a_tape_in_hand_is_to_be_read_unless_more_is_granted() {
 }
 
 #[test]
-fn what_is_wanted_and_granted_works_and_stops_when_it_is_taken_away_while_the_turn_runs() {
+fn a_given_grant_works_until_it_is_revoked_during_the_turn() {
     let field = Field::new("revoked");
     field.plant(&field.all_wants());
     let gate = format!("http:{}", field.gate.listener.base());
@@ -329,7 +329,7 @@ fn a_grant_opens_what_it_names_and_nothing_else() {
 
 /// One plugin holds every other hook, another one those between.
 #[test]
-fn a_plugin_is_asked_the_hooks_that_it_holds_and_no_others() {
+fn only_granted_hooks_are_called() {
     const ALL: [&str; 13] = [
         "resolve-session",
         "load-state",

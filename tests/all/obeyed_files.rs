@@ -161,7 +161,7 @@ fn files_of_another_user_are_refused_with_the_command_that_repairs_it() {
 }
 
 #[test]
-fn a_file_in_which_a_key_may_stand_and_that_others_can_read_is_warned_of_once() {
+fn a_readable_file_that_may_hold_a_key_is_warned_about_once() {
     let home = home();
     home.configure("max_tokens = 99");
     let (env, config) = (home.bub_home().join(".env"), home.bub_home().join("config.toml"));

@@ -138,7 +138,7 @@ fn a_model_that_takes_less_than_the_tools_answers_without_them() {
 }
 
 #[test]
-fn a_model_that_refuses_whatever_it_is_sent_is_asked_a_few_times_and_the_error_is_told() {
+fn a_model_that_refuses_every_request_is_called_a_few_times_and_the_error_is_reported() {
     let home = with("builtin");
     let server = Server::ruled(|_| Answer::too_long(8, 9));
     let finished = home.run(["hello"]).model(&server).finish();

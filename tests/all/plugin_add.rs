@@ -69,7 +69,7 @@ fn talker() -> Value {
 }
 
 #[test]
-fn what_is_added_is_shown_first_with_what_it_sees_what_it_wants_and_what_is_dangerous() {
+fn an_added_plugin_is_shown_with_its_hooks_requested_grants_and_risks() {
     let home = new();
     let bytes = described(programs::PROMPT_UPPER, &talker());
     let path = file(&home, "talker.wasm", &bytes);
@@ -98,14 +98,14 @@ fn what_is_added_is_shown_first_with_what_it_sees_what_it_wants_and_what_is_dang
 }
 
 #[test]
-fn what_is_harmless_is_called_dangerous_nowhere() {
+fn harmless_grants_are_not_called_dangerous() {
     let home = new();
     let shown = does(&home, ["add", programs::ECHO]);
     assert!(shown.contains("hook run-model: ") && !shown.contains("careful"), "{shown}");
 }
 
 #[test]
-fn what_is_given_on_the_command_line_is_given_and_no_more() {
+fn only_the_grants_of_the_command_line_are_given() {
     let bytes = described(programs::PROMPT_UPPER, &talker());
     let home = new();
     let path = file(&home, "talker.wasm", &bytes);
@@ -125,7 +125,7 @@ fn what_is_given_on_the_command_line_is_given_and_no_more() {
 }
 
 #[test]
-fn a_grant_that_it_does_not_want_or_that_is_none_adds_nothing() {
+fn an_invalid_or_unrequested_grant_adds_nothing() {
     let home = new();
     let path = file(&home, "talker.wasm", &described(programs::PROMPT_UPPER, &talker()));
     for (grant, reason) in
@@ -140,7 +140,7 @@ fn a_grant_that_it_does_not_want_or_that_is_none_adds_nothing() {
 }
 
 #[test]
-fn what_is_no_plugin_is_refused_in_one_line_and_leaves_nothing_behind() {
+fn a_file_that_is_not_a_plugin_is_rejected_in_one_line_and_leaves_nothing() {
     let home = new();
     let upper = fs::read(programs::PROMPT_UPPER).expect("it was built");
     let noise = file(&home, "noise.wasm", b"no wasm at all");
@@ -264,7 +264,7 @@ fn a_person_at_the_terminal_decides_what_it_is_given() {
 }
 
 #[test]
-fn every_hook_says_what_it_sees() {
+fn every_hook_describes_what_it_sees() {
     let listed = home().bub(["hooks", "--json"]).finish();
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap_or_else(|error| panic!("{error}\n{listed}"));
     let rows = listed["hooks"].as_array().expect("hooks");

@@ -65,7 +65,7 @@ fn the_examples_keep_to_their_contracts() {
 }
 
 #[test]
-fn each_hook_is_told_with_its_calls_time_and_fuel() {
+fn each_hook_is_listed_with_calls_time_and_fuel() {
     let told = checked(&home().strict(), programs::SCRIPTED);
     let hooks = told["hooks"].as_array().expect("hooks");
     assert!(hooks.len() >= 16, "{told:#}");
@@ -77,7 +77,7 @@ fn each_hook_is_told_with_its_calls_time_and_fuel() {
 }
 
 #[test]
-fn a_plugin_that_panics_is_told_of_with_what_to_do_and_the_call_is_kept() {
+fn a_panic_is_reported_with_a_fix_and_the_call_is_recorded() {
     let home = home().strict();
     let finished = plugin(&home, ["check", programs::FAULT_PANIC]);
     assert_eq!(finished.code, Some(1), "{finished}");
@@ -101,7 +101,7 @@ fn a_plugin_that_panics_is_told_of_with_what_to_do_and_the_call_is_kept() {
 }
 
 #[test]
-fn what_breaks_is_found_where_it_breaks() {
+fn each_violation_is_found_in_its_hook() {
     for (answers, hook, what) in [
         ("build-prompt = { trap = true }", "build-prompt", "trapped"),
         ("load-state = [1]", "load-state", "no JSON object"),
@@ -135,7 +135,7 @@ fn a_plugin_that_spins_is_ended_by_its_own_limits() {
 }
 
 #[test]
-fn a_selector_that_leaves_out_what_was_said_breaks_its_contract() {
+fn a_selector_that_omits_user_messages_breaks_its_contract() {
     let told = checked(&home().strict(), programs::CHOOSY);
     let broken = &told["broken"][0];
     assert!(broken["where"].as_str().is_some_and(|place| place.starts_with("hook `selector`, ")), "{told:#}");
@@ -143,7 +143,7 @@ fn a_selector_that_leaves_out_what_was_said_breaks_its_contract() {
 }
 
 #[test]
-fn what_a_plugin_needs_and_does_not_name_is_noted() {
+fn a_needed_grant_that_is_not_requested_is_noted() {
     let home = home().strict();
     // Its loop calls a model; its manifest speaks of its hook alone.
     let manifest = json!({ "wants": [{ "grant": "hook:run-model", "why": "" }] });
@@ -179,7 +179,7 @@ fn a_plugin_that_steers_the_model_reaches_nothing_outside_of_its_trial() {
 }
 
 #[test]
-fn what_reaches_outside_is_given_by_name() {
+fn access_outside_of_the_sandbox_needs_an_explicit_grant() {
     let home = new();
     let proof = home.workspace().join("proof");
     home.configure(&format!(
@@ -214,7 +214,7 @@ fn commands_are_run_and_ended_where_they_go_on() {
 }
 
 #[test]
-fn what_cannot_be_checked_is_said_in_one_line() {
+fn unusable_arguments_are_reported_in_one_line() {
     let home = home().strict();
     let noise = file(&home, "noise.wasm", b"no wasm at all");
     plugin(&home, ["check", noise.to_str().expect("UTF-8")]).refuses(&["noise.wasm", "does not load"]);
@@ -233,7 +233,7 @@ fn untried(told: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_was_not_tried_is_not_called_well() {
+fn untested_parts_are_not_reported_as_passed() {
     let home = home().strict();
     let manifest = json!({ "wants": [
         { "grant": "hook:run-model", "why": "to try" },
@@ -269,7 +269,7 @@ fn what_was_not_tried_is_not_called_well() {
 }
 
 #[test]
-fn a_plugin_without_a_manifest_that_could_send_requests_is_told_that_none_was_sent() {
+fn a_plugin_without_a_manifest_that_could_send_requests_is_reported_as_untested() {
     let told = checked(&home().strict(), programs::TRIER);
     let untried = untried(&told);
     assert!(
@@ -279,7 +279,7 @@ fn a_plugin_without_a_manifest_that_could_send_requests_is_told_that_none_was_se
 }
 
 #[test]
-fn each_hook_is_told_with_its_samples_and_one_that_had_a_single_kind_of_input_is_named() {
+fn each_hook_is_listed_with_its_samples_and_single_input_is_noted() {
     let home = home().strict();
     let told = checked(&home, programs::SCRIPTED);
     let hook = |name: &str| told["hooks"].as_array().into_iter().flatten().find(|hook| hook["hook"] == name).cloned();
@@ -315,7 +315,7 @@ fn a_hook_that_takes_too_long_keeps_no_other_from_being_tried() {
 }
 
 #[test]
-fn a_hook_that_breaks_is_asked_in_every_sample() {
+fn a_hook_that_fails_is_called_in_every_sample() {
     let home = home().strict();
     home.scripted("weak", programs::SCRIPTED, "build-prompt = { trap = true }");
     let told = checked(&home, "weak");
@@ -339,7 +339,7 @@ fn a_tool_that_was_never_reached_is_not_called_well() {
 
 /// What stands in backticks with a dot is a function of the contracts, or a key of the configuration.
 #[test]
-fn what_is_told_to_do_names_functions_that_there_are() {
+fn fixes_name_existing_functions() {
     const SOURCES: [&str; 4] = [
         include_str!("../../host/cli/src/cli/plugin/check/diagnostic.rs"),
         include_str!("../../host/cli/src/cli/plugin/check/coverage.rs"),

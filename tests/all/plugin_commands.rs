@@ -34,7 +34,7 @@ pub(crate) fn commander_greets_whoever_it_is_told_to() {
 }
 
 #[test]
-fn options_of_the_program_stand_in_front_of_the_name() {
+fn options_of_the_program_come_before_the_name() {
     let home = commander();
     home.configure("[plugins.commander]\ngrants = [\"fs:<workspace>:ro\"]");
     let beside = home.workspace().join("beside");
@@ -53,7 +53,7 @@ fn a_command_holds_the_grants_of_its_plugin_and_no_more() {
 }
 
 #[test]
-fn a_plugin_can_ask_what_it_holds() {
+fn a_plugin_can_check_its_grants() {
     let home = commander().strict();
     home.configure("[plugins.commander]\nfollow = true\ngrants = [\"fs:<workspace>:ro\", \"http:*.example.com\"]");
     let command = |grant: &str| {
@@ -69,7 +69,7 @@ fn a_plugin_can_ask_what_it_holds() {
 }
 
 #[test]
-fn what_a_command_says_is_printed_and_no_terminal_obeys_it() {
+fn the_output_of_a_command_is_printed_with_control_characters_escaped() {
     for (text, printed) in [
         ("", ""),
         ("a\n\tb\n", "a\n\tb\n"),
@@ -90,7 +90,7 @@ fn an_error_of_a_command_is_one_line_on_stderr() {
 }
 
 #[test]
-fn a_command_that_nobody_has_is_a_usage_error_that_names_the_nearest() {
+fn an_unknown_command_is_a_usage_error_with_a_suggestion() {
     let home = commander();
     for (written, meant) in [("gret", "greet"), ("doctr", "doctor"), ("polugin", "plugin"), ("fial", "fail")] {
         let finished = home
@@ -166,7 +166,7 @@ fn names_that_no_command_may_have_keep_the_plugin_out() {
 }
 
 #[test]
-fn a_second_command_of_a_name_keeps_its_plugin_out_aloud() {
+fn a_duplicate_command_name_rejects_its_plugin_with_a_warning() {
     let home = commander();
     home.plugin("usurper", programs::COMMANDER);
     let finished = home.bub(["greet", "me"]).finish().says("hello me\n");
@@ -174,7 +174,7 @@ fn a_second_command_of_a_name_keeps_its_plugin_out_aloud() {
 }
 
 #[test]
-fn a_plugin_is_asked_once_what_commands_it_has() {
+fn a_plugin_lists_its_commands_once() {
     let finished = commander().bub(["greet", "me"]).watched().finish();
     assert_eq!(finished.stderr.matches("asked for its commands").count(), 1, "{finished}");
 }

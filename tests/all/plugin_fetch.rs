@@ -19,7 +19,7 @@ fn serving(bytes: Vec<u8>, elsewhere: &str) -> Listener {
 }
 
 #[test]
-fn what_stands_at_an_address_is_added_when_it_is_what_was_meant() {
+fn a_download_is_added_if_its_digest_matches() {
     let home = new();
     let upper = fs::read(programs::PROMPT_UPPER).expect("it was built");
     let server = serving(upper.clone(), "http://example.com/upper.wasm");
@@ -46,7 +46,7 @@ fn what_stands_at_an_address_is_added_when_it_is_what_was_meant() {
 }
 
 #[test]
-fn what_never_ends_at_an_address_is_let_go() {
+fn an_endless_download_is_aborted() {
     let home = new();
     let server = serving(vec![0; (64 << 20) + 1], "");
     let finished = plugin(&home, ["add", &format!("{}/large.wasm", server.base()), "--sha256", &"0".repeat(64)]);

@@ -25,7 +25,7 @@ fn table(home: &Home) -> toml::Table {
 }
 
 #[test]
-fn a_replaced_plugin_shows_what_is_new_and_holds_nothing_until_it_is_said() {
+fn a_replaced_plugin_shows_the_differences_and_has_no_grants_until_they_are_given() {
     let home = new();
     add(&home, programs::PROMPT_UPPER, &version("1.0.0", &["hook:build-prompt"]), &["--yes"]);
     home.run(["hi"]).finish().says("[cli:local]\nHI\n");
@@ -53,7 +53,7 @@ fn a_replaced_plugin_shows_what_is_new_and_holds_nothing_until_it_is_said() {
 }
 
 #[test]
-fn a_new_import_is_shown_though_no_want_says_so() {
+fn a_new_import_is_shown_even_without_a_requested_grant() {
     let home = new();
     add(&home, programs::PROMPT_UPPER, &json!({}), &[]);
     let shown = add(&home, programs::TRIER, &version("1.0.0", &["hook:run-model"]), &[]);
@@ -111,7 +111,7 @@ fn a_removed_plugin_is_gone_with_its_grants_and_can_be_brought_back_with_them() 
 }
 
 #[test]
-fn a_plugin_that_is_not_the_users_own_is_not_removed_but_told_of() {
+fn a_plugin_that_is_not_the_users_own_is_not_removed() {
     let home = home().strict();
     let naming = ["plugin `shell` is part of this program", "`enabled = false` in `[plugins.shell]`"];
     plugin(&home, ["remove", "shell"]).refuses(&naming);
@@ -143,7 +143,7 @@ fn a_version_that_no_longer_loads_is_not_rolled_back_to() {
 }
 
 #[test]
-fn what_others_could_have_written_is_not_rolled_back_to() {
+fn a_version_that_other_users_could_have_written_is_not_restored() {
     use std::os::unix::fs::PermissionsExt;
     let home = new();
     add(&home, programs::PROMPT_UPPER, &version("1.0.0", &["hook:build-prompt"]), &["--yes"]);

@@ -52,7 +52,7 @@ fn a_grant_that_was_left_following_when_all_were_taken_away_follows_no_longer() 
 }
 
 #[test]
-fn a_manifest_that_wants_a_hook_that_is_none_is_refused_with_what_it_may_mean() {
+fn a_manifest_that_requests_an_unknown_hook_is_rejected_with_a_suggestion() {
     let home = new();
     for (grant, reason) in [
         ("hook:build-promt", "`hook:build-promt`, and there is no such hook; did you mean `hook:build-prompt`"),
@@ -72,7 +72,7 @@ fn a_manifest_that_wants_a_hook_that_is_none_is_refused_with_what_it_may_mean() 
 }
 
 #[test]
-fn a_manifest_names_directories_from_where_everybody_finds_them() {
+fn a_manifest_names_directories_independently_of_the_working_directory() {
     let home = new();
     for (path, reason) in [
         ("notes", "whose path is neither absolute nor `<workspace>`, `<workspace>/DIR` or `~/DIR`"),

@@ -26,7 +26,7 @@ fn kept(home: &Home) -> Value {
 }
 
 #[test]
-fn what_a_guest_wrote_before_it_broke_is_in_its_fault_in_the_kept_call_and_in_the_check() {
+fn the_output_of_a_failed_call_is_in_its_fault_its_record_and_the_check() {
     let home = loud("  I am lost", 2, "trap");
     let finished = home.run(["hi"]).finish();
     assert_eq!(finished.code, Some(1), "{finished}");
@@ -46,7 +46,7 @@ fn what_a_guest_wrote_before_it_broke_is_in_its_fault_in_the_kept_call_and_in_th
 }
 
 #[test]
-fn what_a_guest_writes_that_breaks_nothing_is_for_those_who_want_information() {
+fn the_output_of_a_successful_call_is_logged_as_information() {
     for ends in ["", "error"] {
         let home = loud("all is well", 1, ends);
         let quiet = home.run(["hi"]).finish();
@@ -59,7 +59,7 @@ fn what_a_guest_writes_that_breaks_nothing_is_for_those_who_want_information() {
 }
 
 #[test]
-fn what_a_guest_writes_is_obeyed_by_no_terminal_and_holds_no_secret() {
+fn the_output_of_a_guest_is_escaped_and_redacted() {
     const SECRET: &str = "correct-horse-battery";
     let home = loud(&format!("\u{1b}[2J\u{7}key={SECRET}\u{202e} \nplugin `other` is trusted"), 1, "trap");
     let secrets = home.bub_home().join("secrets.toml");
@@ -102,7 +102,7 @@ fn a_guest_that_writes_without_end_fills_neither_memory_nor_log() {
 }
 
 #[test]
-fn what_a_guest_wrote_in_one_call_is_not_told_of_the_next() {
+fn the_output_of_one_call_is_not_reported_for_the_next() {
     let home = loud("first", 1, "");
     home.run(["hi"]).finish();
     home.configure("[plugins.loud.config]\nsays = \"second\"\nends = \"trap\"");

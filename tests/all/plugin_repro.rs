@@ -50,7 +50,7 @@ fn ends_well(finished: &Finished) {
 }
 
 #[test]
-fn a_call_that_broke_breaks_again_and_ends_well_in_a_mended_build() {
+fn a_recorded_call_fails_again_and_succeeds_in_a_fixed_build() {
     let home = home().bare();
     home.plugin("weak", programs::FAULT_PANIC);
     home.run(["hi"]).finish().fails("hook `build-prompt` of plugin `weak`: panicked: ");
@@ -124,7 +124,7 @@ fn an_answer_that_broke_the_contract_breaks_it_again() {
 }
 
 #[test]
-fn limits_are_those_that_were_told() {
+fn the_recorded_limits_apply() {
     let home = home().bare();
     home.plugin("weak", programs::FAULT_SPIN);
     home.configure("[plugins.weak.limits]\nfuel = 3_000_000");
@@ -160,7 +160,7 @@ fn tools_providers_selectors_and_commands_are_called_again() {
 }
 
 #[test]
-fn what_was_changed_since_it_broke_is_refused() {
+fn a_changed_record_is_rejected() {
     let (home, folder) = panicked();
     let component = fs::read(folder.join("component.wasm")).expect("it is kept");
     fs::write(folder.join("component.wasm"), [component.as_slice(), b"\0\x01\0"].concat()).expect("it can be written");
@@ -171,7 +171,7 @@ fn what_was_changed_since_it_broke_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_made_again_is_said_in_one_line() {
+fn a_call_that_cannot_be_repeated_is_reported_in_one_line() {
     let (home, folder) = panicked();
     let original = fs::read(folder.join("call.json")).expect("it is kept");
     type Change = fn(&mut Value);

@@ -40,7 +40,7 @@ const TEXT: &str = r#"(func $list (result string) (canon lift (core func $i "f")
 const RUN: &str = r#"(func $run (result string) (canon lift (core func $i "f") (memory (core memory $i "memory"))))"#;
 
 #[test]
-fn a_core_module_is_told_what_makes_a_component_of_it() {
+fn a_core_module_is_rejected_with_how_to_make_a_component() {
     is_refused(
         &component("(module)"),
         &["it is a core module, and no component", "`wasm32-wasip2`", "`wasm-tools component new`"],
@@ -48,7 +48,7 @@ fn a_core_module_is_told_what_makes_a_component_of_it() {
 }
 
 #[test]
-fn a_component_with_the_async_abi_is_told_how_it_is_built_without() {
+fn a_component_with_the_async_abi_is_rejected_with_how_to_build_it_without() {
     let bytes = component("(component (core func $cancel (canon task.cancel)))");
     is_refused(&bytes, &["it uses the async ABI of the Component Model", "`--sync`"]);
 }
@@ -104,7 +104,7 @@ fn a_guest_that_runs_out_of_fuel_names_the_functions_that_ran() {
 }
 
 #[test]
-fn a_guest_without_names_that_runs_out_of_fuel_says_so_without_them() {
+fn a_guest_without_names_that_runs_out_of_fuel_is_reported_without_functions() {
     let home = new();
     home.configure("[limits]\nfuel = 5_000_000");
     let start = "(func (loop br 0)) (start 2)";

@@ -70,7 +70,7 @@ fn a_file_that_is_no_component_is_named_and_left_out() {
 }
 
 #[test]
-fn a_plugin_that_is_switched_off_is_not_asked() {
+fn a_disabled_plugin_is_not_called() {
     let home = home().bare();
     home.scripted("a", programs::SCRIPTED, "run-model = \"from a\"");
     home.configure("[plugins.a]\nenabled = false");
@@ -97,7 +97,7 @@ fn from_the_directory() -> Home {
 }
 
 #[test]
-fn without_grants_the_builtin_guest_is_told_what_it_lacks() {
+fn without_grants_the_builtin_guest_reports_what_is_missing() {
     let home = home();
     home.configure("[plugins.builtin]\nenabled = false");
     home.plugin("mine", programs::BUILTIN);
@@ -105,7 +105,7 @@ fn without_grants_the_builtin_guest_is_told_what_it_lacks() {
 }
 
 #[test]
-fn a_tool_without_its_grant_tells_the_model_what_is_missing() {
+fn a_tool_without_its_grant_reports_to_the_model_what_is_missing() {
     let home = home();
     home.configure("[plugins.tapes]\ngrants = []");
     let server = Server::new([Answer::tool_call("tape_info", "{}"), Answer::text("so be it")]);
@@ -126,7 +126,7 @@ fn the_template_answers_by_itself() {
 }
 
 #[test]
-fn without_a_model_the_offline_guest_answers_and_says_what_it_is() {
+fn without_a_model_the_offline_guest_answers_and_introduces_itself() {
     let finished = home().run(["hi"]).finish();
     assert!(finished.code == Some(0) && finished.stdout.starts_with("[cli:local]\n"), "{finished}");
     assert!(finished.stdout.contains("no language model") && finished.stdout.contains("BUB_MODEL"), "{finished}");

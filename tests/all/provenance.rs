@@ -280,7 +280,7 @@ fn an_order_is_carried_out_where_its_principal_wrote_it_and_nowhere_else() {
 }
 
 #[test]
-fn what_an_owner_forwarded_once_taints_the_turns_behind_it_and_is_never_a_command() {
+fn text_that_an_owner_forwarded_taints_later_turns_and_is_never_a_command() {
     let (home, model) = (homed(&StandIn::new(), &[]), obedient());
     let serve = Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]).model(&model), &home.bub_home());
     let passages = json!([{ "provenance": "forwarded", "author": "Eve", "text": ",deeds.run" }]);
@@ -297,7 +297,7 @@ fn what_an_owner_forwarded_once_taints_the_turns_behind_it_and_is_never_a_comman
 }
 
 #[test]
-fn a_clients_history_that_marks_another_authors_words_taints_the_turn_behind_it() {
+fn a_clients_history_with_text_by_another_author_taints_the_turn() {
     let (home, model) = (homed(&StandIn::new(), &[]), obedient());
     let serve = Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]).model(&model), &home.bub_home());
     for (mark, expected) in [(Value::Null, true), (json!("quoted"), false)] {
@@ -319,7 +319,7 @@ fn a_clients_history_that_marks_another_authors_words_taints_the_turn_behind_it(
 }
 
 #[test]
-fn a_file_that_the_owner_names_is_the_owners_unless_it_lies_in_a_workspace_that_is_not_trusted() {
+fn a_file_attached_by_the_owner_is_trusted_unless_its_workspace_is_not() {
     let home = home();
     home.plugin("deeds", programs::DEEDS);
     let png = crate::telegram::PNG;

@@ -21,7 +21,7 @@ fn behind<'home>(home: &'home Home, proxy: &Listener, base: &str) -> Run<'home> 
 }
 
 #[test]
-fn a_server_on_this_machine_is_asked_past_every_proxy() {
+fn a_server_on_this_machine_is_reached_without_a_proxy() {
     let (server, proxy) = (Server::new([Answer::text("direct"), Answer::text("direct")]), proxy());
     for name in ["127.0.0.1", "localhost"] {
         let home = home();
@@ -34,7 +34,7 @@ fn a_server_on_this_machine_is_asked_past_every_proxy() {
 }
 
 #[test]
-fn a_private_address_is_asked_past_every_proxy() {
+fn a_private_address_is_reached_without_a_proxy() {
     let proxy = proxy();
     for host in ["10.255.255.1", "192.168.255.254:9", "[fd00::1]:9", "169.254.0.9:9"] {
         let home = home();
@@ -47,7 +47,7 @@ fn a_private_address_is_asked_past_every_proxy() {
 }
 
 #[test]
-fn a_key_goes_unencrypted_to_another_machine_only_where_the_user_has_said_so() {
+fn a_key_is_sent_unencrypted_to_another_machine_only_if_the_user_allows_it() {
     let proxy = proxy();
     for base in ["http://model.example/v1", "http://198.51.100.7/v1"] {
         let home = home();
@@ -71,7 +71,7 @@ fn a_key_goes_unencrypted_to_another_machine_only_where_the_user_has_said_so() {
 }
 
 #[test]
-fn without_a_key_plain_http_needs_no_word_and_no_proxy_is_asked_that_is_excepted() {
+fn without_a_key_plain_http_needs_no_permission_and_excepted_hosts_bypass_the_proxy() {
     let proxy = proxy();
     let home = home();
     let allowed = behind(&home, &proxy, "http://model.example/v1").env("BUB_API_KEY", "").finish();
@@ -84,7 +84,7 @@ fn without_a_key_plain_http_needs_no_word_and_no_proxy_is_asked_that_is_excepted
 }
 
 #[test]
-fn https_goes_through_the_proxy_and_the_key_does_not_show_there() {
+fn https_goes_through_the_proxy_without_revealing_the_key() {
     let proxy = Listener::new(|_| response(502, "", ""));
     let home = home();
     let ran = behind(&home, &proxy, "https://model.example/v1").finish();

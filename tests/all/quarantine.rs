@@ -130,7 +130,7 @@ fn two_sessions_switch_it_off_for_all() {
 }
 
 #[test]
-fn a_good_answer_in_between_begins_the_count_anew() {
+fn a_success_resets_the_count() {
     let home = weak("build-prompt", TRAP);
     for _ in 0..2 {
         breaks(&home, "a");
@@ -151,7 +151,7 @@ fn its_own_error_is_no_fault() {
 }
 
 #[test]
-fn behind_a_pause_one_call_is_tried_and_each_pause_is_twice_as_long() {
+fn after_a_pause_one_trial_call_is_made_and_each_pause_doubles() {
     let home = weak("build-prompt", TRAP);
     (0..3).for_each(|_| drop(breaks(&home, "a")));
     for minutes_now in [1, 2, 4, 8, 16, 32, 60, 60] {
@@ -170,7 +170,7 @@ fn behind_a_pause_one_call_is_tried_and_each_pause_is_twice_as_long() {
 }
 
 #[test]
-fn what_was_off_for_all_comes_back_for_all() {
+fn a_plugin_that_was_quarantined_for_all_recovers_for_all() {
     let home = weak("build-prompt", TRAP);
     for session in ["a", "b"] {
         (0..3).for_each(|_| drop(breaks(&home, session)));
@@ -184,7 +184,7 @@ fn what_was_off_for_all_comes_back_for_all() {
 }
 
 #[test]
-fn other_bytes_start_anew() {
+fn other_bytes_start_without_faults() {
     let home = weak("build-prompt", TRAP);
     (0..3).for_each(|_| drop(breaks(&home, "a")));
     let bytes = fs::read(programs::SCRIPTED).expect("it was built");
@@ -225,7 +225,7 @@ fn a_longer_first_pause_can_be_configured() {
 
 /// That a model or a disk is slow says nothing of the plugin that waits for it.
 #[test]
-fn a_deadline_counts_against_who_was_busy_and_not_against_who_waited() {
+fn a_deadline_counts_against_the_busy_plugin_and_not_the_waiting_one() {
     let waiting = weak("build-prompt", "{ wait = 60_000 }");
     waiting.configure("[plugins.weak.limits]\ndeadline_ms = 200");
     (0..4).for_each(|_| drop(run_in(&waiting, "a").fails("took longer than 200 ms")));

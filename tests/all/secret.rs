@@ -74,7 +74,7 @@ fn texts(output: &Output) -> (String, String) {
 }
 
 #[test]
-fn a_secret_is_kept_listed_without_its_value_and_given_up() {
+fn a_secret_is_stored_listed_without_its_value_and_removed() {
     let room = Room::new();
     let hosts = ["--host", "api.telegram.org", "--host", "*.example.com"];
     succeeds(&secret(&room, &[&["set", "telegram", "--value-stdin"], &hosts[..]].concat(), "sesame inside\n"));
@@ -111,7 +111,7 @@ fn a_value_is_never_an_argument_and_never_waited_for_without_a_terminal() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_refused_in_one_line() {
+fn an_invalid_secret_is_rejected_in_one_line() {
     let room = Room::new();
     fails(&secret(&room, &["set", "A", "--value-stdin"], "sesame"), 2, "a secret's name is");
     fails(&secret(&room, &["set", "a", "--value-stdin"], "short"), 1, "is shorter than 6 characters");

@@ -216,12 +216,12 @@ fn an_answer_that_echoes(answer: impl Fn(&str) -> String + Send + Sync + 'static
 }
 
 #[test]
-fn a_secret_that_comes_back_in_headers_and_body_is_seen_by_nobody() {
+fn a_secret_echoed_in_headers_and_body_is_redacted() {
     an_answer_that_echoes(|request| response(200, &format!("x-echo: {KEY}\r\nx-{}: 1\r\n", "plain"), request));
 }
 
 #[test]
-fn a_secret_that_comes_back_as_json_is_seen_by_nobody() {
+fn a_secret_echoed_as_json_is_redacted() {
     an_answer_that_echoes(|request| {
         let [_, slashed, json, ..] = spellings();
         let body = serde_json::json!({ "request": request }).to_string();
@@ -230,7 +230,7 @@ fn a_secret_that_comes_back_as_json_is_seen_by_nobody() {
 }
 
 #[test]
-fn a_secret_that_comes_back_encoded_is_seen_by_nobody() {
+fn a_secret_echoed_with_an_encoding_is_redacted() {
     an_answer_that_echoes(|_| {
         let [.., percent, base64] = spellings();
         response(200, &format!("location: /?key={percent}\r\n"), &format!("{percent} {base64}"))
@@ -238,7 +238,7 @@ fn a_secret_that_comes_back_encoded_is_seen_by_nobody() {
 }
 
 #[test]
-fn a_secret_that_comes_back_in_hexadecimal_references_escapes_or_reversed_is_seen_by_nobody() {
+fn a_secret_echoed_in_hexadecimal_references_escapes_or_reversed_is_redacted() {
     an_answer_that_echoes(|_| {
         let all = spellings();
         response(200, &format!("x-echo: {}\r\nx-case: {}\r\n", all[5], all[3]), &all[3..].join(" "))
@@ -246,14 +246,14 @@ fn a_secret_that_comes_back_in_hexadecimal_references_escapes_or_reversed_is_see
 }
 
 #[test]
-fn a_secret_that_comes_back_in_an_error_page_is_seen_by_nobody() {
+fn a_secret_echoed_in_an_error_page_is_redacted() {
     an_answer_that_echoes(|request| {
         response(500, "content-type: text/html\r\n", &format!("<h1>{KEY}</h1><pre>{request}</pre>"))
     });
 }
 
 #[test]
-fn a_secret_that_comes_back_in_pieces_is_seen_by_nobody() {
+fn a_secret_echoed_in_chunks_is_redacted() {
     an_answer_that_echoes(|_| {
         let (head, tail) = KEY.split_at(9);
         let chunks = format!("{:x}\r\n{head}\r\n{:x}\r\n{tail}\r\n0\r\n\r\n", head.len(), tail.len());
@@ -262,7 +262,7 @@ fn a_secret_that_comes_back_in_pieces_is_seen_by_nobody() {
 }
 
 #[test]
-fn a_secret_goes_to_no_host_that_it_is_not_bound_to() {
+fn a_secret_is_not_sent_to_other_hosts() {
     let echo = Listener::new(|request| response(200, "", request));
     let home = with_dump(&echo);
     keep(&home, "door", "[\"example.com\"]");

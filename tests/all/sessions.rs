@@ -58,7 +58,7 @@ fn sessions_are_listed_by_first_words_age_tokens_workspace_and_channel() {
 }
 
 #[test]
-fn another_workspace_has_sessions_of_its_own() {
+fn another_workspace_has_separate_sessions() {
     let home = home();
     said(&home, "cli:garden", "ECHO:here");
     let other = home.bub_home().join("elsewhere");
@@ -105,7 +105,7 @@ fn a_session_is_named_by_a_command_and_from_outside_and_found_by_its_name() {
 }
 
 #[test]
-fn what_cannot_be_a_session_or_a_name_is_said_in_one_line() {
+fn an_invalid_session_or_name_is_reported_in_one_line() {
     let home = home();
     said(&home, "cli:a1", "ECHO:one");
     let long = "x".repeat(101);
@@ -172,7 +172,7 @@ fn a_person_chooses_a_session_by_its_number() {
 }
 
 #[test]
-fn hostile_words_and_names_are_shown_and_obeyed_by_nobody() {
+fn control_characters_in_messages_and_names_are_escaped() {
     let home = home();
     let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}gnp.exe\u{2066} pay\u{200d}pal";
     said(&home, "cli:\u{1b}[31m\u{202e}x", &format!("ECHO:{evil}"));
@@ -208,7 +208,7 @@ fn hostile_words_and_names_are_shown_and_obeyed_by_nobody() {
 }
 
 #[test]
-fn a_session_in_which_a_turn_runs_says_by_which_process() {
+fn a_session_with_a_running_turn_shows_the_process() {
     let home = trusting();
     said(&home, "busy", "ECHO:hello");
     let running = home.run([r#"TOOL:bash {"cmd": "touch began; sleep 1000"}"#, "--session", "busy"]).start();
@@ -231,7 +231,7 @@ fn a_session_in_which_a_turn_runs_says_by_which_process() {
 }
 
 #[test]
-fn a_tape_of_another_program_says_whose_it_is_from_its_first_turn_on() {
+fn a_tape_of_another_program_records_its_session_from_the_first_turn_on() {
     let home = home();
     said(&home, "telegram:42", "ECHO:hello");
     let file = home.tape_file("telegram:42");

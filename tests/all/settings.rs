@@ -18,7 +18,7 @@ fn an_address_in_the_configuration_is_used() {
 }
 
 #[test]
-fn an_address_for_one_provider_stands_before_the_configuration() {
+fn an_address_for_one_provider_overrides_the_configuration() {
     let home = home();
     let server = Server::new([Answer::text("hello")]);
     home.configure(&format!("api_base = \"{NOWHERE}\""));
@@ -27,7 +27,7 @@ fn an_address_for_one_provider_stands_before_the_configuration() {
 }
 
 #[test]
-fn an_address_for_all_stands_before_the_configuration() {
+fn an_address_for_all_overrides_the_configuration() {
     let home = home();
     let server = Server::new([Answer::text("hello")]);
     home.configure(&format!("api_base = \"{NOWHERE}\""));
@@ -35,7 +35,7 @@ fn an_address_for_all_stands_before_the_configuration() {
 }
 
 #[test]
-fn the_model_may_stand_in_the_configuration() {
+fn the_model_can_be_configured_in_the_file() {
     let home = home();
     let server = Server::new([Answer::text("hello")]);
     home.configure(&format!("model = \"openai:mine\"\napi_base = \"{}\"", server.base()));
@@ -67,7 +67,7 @@ fn no_time_is_no_time_for_an_answer() {
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_is_no_error() {
+fn a_closed_output_is_not_an_error() {
     let home = home();
     for reader in ["head -n 1", "true"] {
         // The pipe line runs in place of the program alone, and tells how the program ended.

@@ -90,7 +90,7 @@ fn skills_agents() {
 }
 
 #[test]
-fn a_skill_is_listed_in_a_line_and_its_text_stands_there_when_the_prompt_names_it() {
+fn a_skill_is_listed_on_a_line_and_in_full_when_the_prompt_names_it() {
     let home = with_skills();
     skill(&of_user(&home), "one", "First of $$all.");
     skill(&of_user(&home), "two", "Second.");
@@ -107,7 +107,7 @@ fn a_skill_is_listed_in_a_line_and_its_text_stands_there_when_the_prompt_names_i
 }
 
 #[test]
-fn without_skills_nothing_is_said_of_them() {
+fn without_skills_the_prompt_does_not_mention_them() {
     let home = with_skills();
     let (block, finished) = block_and_end(&home, "hi");
     assert_eq!(block, "", "{finished}");
@@ -116,7 +116,7 @@ fn without_skills_nothing_is_said_of_them() {
 }
 
 #[test]
-fn without_any_directory_that_it_may_open_the_guest_says_so_once_and_the_turn_goes_on() {
+fn without_any_directory_the_guest_logs_it_once_and_the_turn_continues() {
     let home = with_skills();
     home.configure("[plugins.skills]\ngrants = [\"hook:system-prompt\"]");
     skill(&of_user(&home), "mine", "");
@@ -144,7 +144,7 @@ fn a_skill_of_the_workspace_never_takes_the_name_of_the_users() {
 }
 
 #[test]
-fn skills_that_lie_where_they_used_to_are_found_and_one_line_says_so() {
+fn skills_in_the_former_directory_are_found_with_a_notice() {
     let home = with_skills();
     skill(&home.workspace().join(".agent/skills"), "old", "");
     let server = Server::new([Answer::tool_call("skill", "{}"), Answer::text("done")]);

@@ -18,7 +18,7 @@ fn names(request: &Value) -> Vec<String> {
 }
 
 #[test]
-fn an_agent_hands_work_to_another_whose_conversation_is_not_kept() {
+fn an_agent_delegates_to_another_whose_conversation_is_not_kept() {
     let home = home();
     let server = Server::new([
         Answer::tool_call("subagent", &json!({ "prompt": "count to three" }).to_string()),
@@ -59,7 +59,7 @@ fn an_agent_that_inherits_reads_the_conversation_and_writes_to_it() {
 }
 
 #[test]
-fn an_agent_with_a_session_of_its_own_keeps_it_and_may_ask_another_model() {
+fn an_agent_with_a_named_session_keeps_it_and_can_use_another_model() {
     let home = home();
     let server = Server::new([
         Answer::tool_call(
@@ -75,7 +75,7 @@ fn an_agent_with_a_session_of_its_own_keeps_it_and_may_ask_another_model() {
 }
 
 #[test]
-fn what_an_agent_is_not_given_it_cannot_call() {
+fn an_agent_can_call_only_its_tools() {
     let home = home();
     let call = |name: &str, arguments: Value| Answer::tool_call(name, &arguments.to_string());
     let server = Server::new([

@@ -45,7 +45,7 @@ fn scripted() -> Vec<u8> {
 }
 
 #[test]
-fn a_plugin_comes_changes_and_goes_while_a_chat_runs() {
+fn a_plugin_is_added_changed_and_removed_while_a_chat_runs() {
     let home = quiet();
     let mut chat = chat(&home);
     chat.say("one");
@@ -183,7 +183,7 @@ fn turns_go_on_while_a_plugin_is_compiled() {
 }
 
 #[test]
-fn what_is_dropped_in_without_grants_is_announced_with_the_command_that_gives_them() {
+fn a_new_plugin_without_grants_is_announced_with_the_command() {
     let home = home().bare().strict();
     let mut chat = chat(&home);
     chat.say("one");

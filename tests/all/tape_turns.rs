@@ -93,7 +93,7 @@ fn a_turn_whose_process_ended_is_there_before_the_next() {
 }
 
 #[test]
-fn a_turn_waits_for_another_of_its_session_and_gives_up_in_one_line() {
+fn a_turn_waits_for_another_of_its_session_and_times_out_in_one_line() {
     let home = home();
     home.configure("lock_wait = 1.5");
     let server = Server::new([Answer::Silence]);
@@ -112,7 +112,7 @@ fn a_turn_waits_for_another_of_its_session_and_gives_up_in_one_line() {
 }
 
 #[test]
-fn the_turns_of_two_processes_stand_one_behind_the_other() {
+fn the_turns_of_two_processes_are_serialized() {
     let home = home();
     let server = Server::new([Answer::Silence, Answer::text("second")]);
     let first = home.run(["one"]).model(&server).start();

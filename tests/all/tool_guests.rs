@@ -107,7 +107,7 @@ fn path(path: &Path) -> &str {
 }
 
 #[test]
-fn every_tool_is_denied_without_its_grant_and_says_what_gives_it() {
+fn every_tool_is_denied_without_its_grant_and_names_it() {
     let home = with("workspace", &[]);
     add(&home, "shell", &[]);
     add(&home, "web", &[]);

@@ -62,7 +62,7 @@ fn a_full_pool_keeps_no_call_waiting() {
 /// Forty results of 15 MiB are not held at once: eight guests run at a time, each in its 64 MiB, and the turn holds
 /// 64 MiB of what they answered.
 #[test]
-fn what_tools_answer_together_is_bounded() {
+fn the_combined_results_of_tools_are_limited() {
     let home = with_odd_tools();
     let calls: Vec<Value> = (0..40)
         .map(|index| json!({ "index": index, "type": "function", "function": { "name": "big", "arguments": "{}" } }))

@@ -55,7 +55,7 @@ fn anthropics_own_variables_are_read() {
 }
 
 #[test]
-fn a_variable_of_bub_stands_above_a_providers_own() {
+fn a_variable_of_bub_overrides_a_providers_own() {
     let home = home();
     for name in ["BUB_API_KEY", "BUB_OPENAI_API_KEY"] {
         let key = key_of(|server| {
@@ -74,7 +74,7 @@ fn a_variable_of_bub_stands_above_a_providers_own() {
 }
 
 #[test]
-fn a_secret_stands_above_a_providers_own_variable() {
+fn a_secret_overrides_a_providers_own_variable() {
     let home = home();
     let kept =
         home.bub(["secret", "set", "openai", "--host", "127.0.0.1", "--value-stdin"]).input("sk-kept\n").finish();
@@ -84,7 +84,7 @@ fn a_secret_stands_above_a_providers_own_variable() {
 }
 
 #[test]
-fn a_providers_own_variable_may_stand_in_the_file() {
+fn a_providers_own_variable_can_be_in_the_file() {
     let home = home();
     let file = home.bub_home().join(".env");
     let key = key_of(|server| {
@@ -172,7 +172,7 @@ fn from_bub<'home>(home: &'home Home, arguments: &[&str]) -> Run<'home> {
 }
 
 #[test]
-fn what_is_not_read_is_named_by_run_serve_and_doctor() {
+fn unread_variables_are_named_by_run_serve_and_doctor() {
     let home = home();
     for arguments in [&["run", "hello"][..], &["serve", "--check"], &["doctor"], &["chat"]] {
         let finished = from_bub(&home, arguments).finish();

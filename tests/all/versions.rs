@@ -19,7 +19,7 @@ fn exported(file: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn what_is_served_is_what_the_worlds_say() {
+fn the_served_interfaces_match_the_worlds() {
     let served: BTreeSet<String> = SERVED.iter().map(|(interface, version)| format!("{interface}@{version}")).collect();
     let mut said = exported("worlds.wit");
     said.extend(exported("trial/hooks.wit"));
@@ -44,7 +44,7 @@ fn frozen() -> Home {
 }
 
 #[test]
-fn a_plugin_of_0_1_0_is_asked_whatever_it_implements() {
+fn a_plugin_of_0_1_0_is_called_for_whatever_it_implements() {
     let home = frozen();
     let listed = home.bub(["plugin", "list"]).finish();
     assert!(!listed.stdout.contains("did not load"), "{listed}");

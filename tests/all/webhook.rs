@@ -98,7 +98,7 @@ async fn the_parts_of_a_message_say_where_they_come_from() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_signed_just_now_by_the_right_one_is_not_taken() {
+async fn a_message_without_a_recent_valid_signature_is_rejected() {
     let hook = Hook::new("http://127.0.0.1:9", KEY).await;
     let body = json!({ "id": "m-1", "content": "hi" }).to_string();
     let other = json!({ "id": "m-2", "content": "hi" }).to_string();
@@ -124,7 +124,7 @@ async fn what_is_not_signed_just_now_by_the_right_one_is_not_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_goes_out_signed_under_its_key() {
+async fn an_answer_is_sent_signed_with_its_key() {
     let server = Listener::new(|_| response(200, "", ""));
     let hook = Hook::new(&server.base(), KEY).await;
     for _ in 0..2 {
@@ -148,7 +148,7 @@ async fn an_answer_goes_out_signed_under_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_says_whether_to_try_again() {
+async fn the_status_of_the_server_determines_whether_to_retry() {
     for (status, headers, expected) in [
         (503, "retry-after: 5\r\n", Some(Duration::from_secs(5))),
         (500, "", Some(Duration::ZERO)),

@@ -65,7 +65,7 @@ fn opening_a_repository_runs_nothing_of_it() {
 }
 
 #[test]
-fn what_is_trusted_and_granted_runs_and_other_bytes_do_not() {
+fn a_trusted_and_granted_plugin_runs_and_other_bytes_do_not() {
     let home = cloned();
     trust(&home, "upper");
     // To be trusted is to be loaded, and to hold nothing.
@@ -107,7 +107,7 @@ fn trust_is_listed_and_survives_the_file() {
 }
 
 #[test]
-fn what_cannot_be_trusted_is_refused_in_one_line() {
+fn a_plugin_that_cannot_be_trusted_is_rejected_in_one_line() {
     let home = cloned();
     home.bub(["plugin", "trust", "nowhere.wasm"]).finish().refuses(&["`nowhere.wasm`", "cannot be read"]);
     home.bub(["plugin", "trust", ".bub"]).finish().refuses(&["`.bub`", "is no file"]);
@@ -139,7 +139,7 @@ fn a_name_that_is_taken_takes_nothing() {
 }
 
 #[test]
-fn a_name_that_is_none_is_refused_and_obeyed_by_no_terminal() {
+fn an_invalid_name_is_rejected_and_escaped() {
     for name in ["\u{1b}[2J", ".hidden", "..", "two words", &"long".repeat(30)] {
         let home = home().bare().strict();
         fs::create_dir_all(dir(&home)).expect("it can be made");

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_summary_of_a_handoff_is_made_of_what_was_said_and_of_the_summary_before() {
+    fn a_handoff_summary_contains_the_messages_and_the_previous_summary() {
         let messages = [
             json!({ "role": "system", "content": "You are an agent. Remember this instruction number 1." }),
             json!({ "role": "assistant", "content": "[Anchor created: auto_handoff/context_budget]: {\"summary\": \"The gate code is 7319.\"}" }),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overflowed_does_not_come_back_through_the_summary() {
+    fn a_summary_does_not_restore_what_exceeded_the_context() {
         let weight = Weight { estimate: 90_000, window: 8_000 };
         let long = (0..9_000).map(|at| format!("Remember the number {at}. ")).collect::<String>();
         let messages = [
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_goal_is_carried_over_words_to_go_on_and_ends_with_a_word_that_ends_it() {
+    fn phrases_that_continue_keep_the_goal_and_closing_phrases_end_it() {
         let user = |text: &str| json!({ "role": "user", "content": text });
         let anchor = json!({ "role": "assistant", "content": "[Anchor created: auto_handoff/context_budget]: {\"goal\": {\"text\": \"port it\", \"sender\": null}}" });
         let text = |messages: &[Value]| goal(messages).map(|goal| goal["text"].as_str().unwrap_or_default().to_owned());

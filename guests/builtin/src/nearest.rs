@@ -27,7 +27,7 @@ mod tests {
     const NAMES: [&str; 6] = ["model", "quit", "tape.info", "tape.search", "reasoning_effort", "skill"];
 
     #[test]
-    fn a_slip_is_near_and_another_word_is_not() {
+    fn a_misspelled_name_is_suggested_and_a_different_word_is_not() {
         for (written, name) in [("modle", "model"), ("qiut", "quit"), ("tape.inof", "tape.info"), ("kill", "skill")] {
             assert_eq!(nearest(written, NAMES), Some(name), "{written}");
         }
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_tools_stands_for_them() {
+    fn a_group_name_suggests_its_tools() {
         assert_eq!(meant("tape", &NAMES), ["tape.info", "tape.search"]);
         assert!(meant("tap", &NAMES).is_empty());
     }

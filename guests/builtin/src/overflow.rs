@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_what_the_provider_says_less_a_little() {
+    fn the_learned_budget_is_the_providers_limit_less_a_margin() {
         for (message, limit) in [
             (
                 "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learned_holds_for_the_model_it_was_learned_of() {
+    fn a_learned_budget_applies_to_its_own_model_only() {
         let mut state = json!({});
         learned(&mut state, "openai:x", 700);
         let anchor = json!({ "name": "auto_handoff/context_overflow", "state": state }).to_string();

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn passages_stand_in_front_and_no_line_of_theirs_passes_for_the_senders() {
+    fn passages_come_first_and_cannot_be_mistaken_for_the_senders_words() {
         let passage = |provenance, author: Option<&str>, text: &str| Passage {
             provenance,
             author: author.map(str::to_owned),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_sent_is_said() {
+    fn omitted_media_are_reported() {
         let named = MediaItem { filename: Some("z".to_owned()), ..item(MediaKind::Image, "") };
         let media = vec![item(MediaKind::Audio, "https://x/y.mp3"), named];
         let Prompt::Text(text) = of_message(message(media), "now") else { panic!() };

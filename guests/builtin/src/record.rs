@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_came_with_a_call_are_not_kept() {
+    fn text_beside_tool_calls_is_not_kept() {
         let call = ToolCall { id: Some("call_0".to_owned()), name: "tape.info".to_owned(), arguments: "{}".to_owned() };
         let answer = Answer { text: "Let me see.".to_owned(), calls: vec![call], usage: None };
         let expected = [

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_types_is_read_as_what_the_option_is() {
+    fn typed_values_are_converted_to_the_type_of_the_option() {
         let session: Map<String, Value> = [
             ("total_budget", "32000"),
             ("enable_summary", "off"),

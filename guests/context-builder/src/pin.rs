@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_says_what_was_called_in_this_turn() {
+    fn the_status_lists_the_calls_of_this_turn() {
         let mut tape = Tape::default();
         tape.start().user("go").calls(&["fs_read", "fs_read"]).tool("bash", "{}");
         let failed = serde_json::json!({ "results": [{ "kind": "denied", "message": "no" }] });

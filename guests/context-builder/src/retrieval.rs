@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_is_asked_for_the_categories_that_are_wanted() {
+    fn the_host_is_queried_for_the_configured_sources() {
         let found = search(&store(), "What is my cat called?", &options(), 1);
         assert_eq!(found.memories.first().map(|memory| memory.content.as_str()), Some("My cat is called Miso."));
         let only = Options { categories: vec![Category::Note], ..options() };
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_really_sent_is_not_told_twice_and_what_was_cut_is_told() {
+    fn memories_in_the_final_system_prompt_are_not_repeated_and_cut_ones_are() {
         let found = search(&store(), "What is my cat called?", &options(), 1).memories;
         assert!(unsent(&found, "<memory>My cat is called Miso.</memory>", &options()).is_empty());
         assert_eq!(unsent(&found, "<memory>My cat", &options()).len(), 1);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_and_a_failure_are_told_apart_and_skipped() {
+    fn a_timeout_and_a_failure_are_reported_separately_and_skipped() {
         for (kind, said) in [
             (ErrorKind::Temporary, "memories are skipped: it is broken"),
             (ErrorKind::Unknown, "looking for memories failed: it is broken"),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn memories_are_told_with_their_score() {
+    fn memories_are_shown_with_their_score() {
         let memories = [
             Memory { content: "喜欢猫".to_owned(), similarity: 0.876 },
             Memory { content: "x".to_owned(), similarity: 0.6 },

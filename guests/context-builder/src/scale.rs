@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_to_a_weight_weighs_no_more() {
+    fn a_text_cut_to_a_number_of_tokens_does_not_exceed_it() {
         let text = "some words 和一些字 ".repeat(60);
         for ratio in [0.5, 0.8, 1.0, 1.3, 3.9] {
             let scale = Scale(Ratio::kept(ratio));

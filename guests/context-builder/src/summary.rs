@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_comes_back_and_what_is_no_record_is_none() {
+    fn a_summary_record_round_trips_and_an_invalid_record_is_ignored() {
         let summary = Summary { content: "谈了猫。".to_owned(), through: 12 };
         assert_eq!(Summary::of(&summary.record(3, "extract")), Some(summary.clone()));
         assert_eq!(summary.shown(Language::Chinese), "[对话背景摘要]\n谈了猫。");

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_of_the_loop_is_one_exchange_whatever_is_said_in_it() {
+    fn a_turn_of_the_loop_is_one_exchange() {
         let mut tape = Tape::default();
         tape.start().user("one").calls(&["a", "b"]).user("Continue").assistant("done").end();
         tape.start().user("two").assistant("well").end();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn without_turns_an_exchange_begins_with_what_the_user_said() {
+    fn without_turn_events_an_exchange_begins_with_a_user_message() {
         let mut tape = Tape::default();
         tape.assistant("hello").user("one").assistant("1").user("two").calls(&["a"]).assistant("2");
         assert_eq!(shape(&tape), [vec![1], vec![2, 3], vec![4, 5, 7]]);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_builtin_puts_in_front_is_not_what_the_user_typed() {
+    fn the_prefix_of_the_builtin_stages_is_not_the_users_text() {
         assert_eq!(
             typed("sender_id=x|channel=$cli\n---Date: 2026-11-21T10:00:00+01:00---\nhello\nthere"),
             "hello\nthere"

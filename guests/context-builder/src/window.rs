@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_behind_the_summary_is_read() {
+    fn only_entries_after_the_summary_are_read() {
         let tape = conversation(5);
         let window = Window::read(&Store::of(tape), 8, &options(), COMPRESSION.scale, 100_000).unwrap();
         assert_eq!(window.exchanges.len(), 3);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tape_of_results_alone_gives_nothing() {
+    fn a_tape_with_results_only_selects_nothing() {
         let mut tape = Tape::default();
         tape.result("one").result("two");
         assert!(fit(&tape, &options(), 1_000).units.is_empty());

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_an_empty_memory() {
+    fn an_empty_memory_adds_no_text() {
         assert_eq!(of(&[(Scope::Workspace, Snapshot::default())], TODAY, true), None);
     }
 
@@ -113,7 +113,7 @@ User prefers Python 3.12. Always use type hints.
     }
 
     #[test]
-    fn today_stands_apart_and_what_is_older_than_seven_days_is_left_out() {
+    fn todays_notes_are_separate_and_notes_older_than_seven_days_are_omitted() {
         let mut zone = Snapshot::default();
         for (date, text) in [(TODAY, "now"), ("2026-02-03", "a week"), ("2026-02-02", "older"), ("2020-01-01", "old")] {
             zone.add_note(date, part(text));
@@ -125,7 +125,7 @@ User prefers Python 3.12. Always use type hints.
     }
 
     #[test]
-    fn the_workspaces_memory_stands_before_the_sessions() {
+    fn the_workspaces_memory_comes_before_the_sessions() {
         let [mut shared, mut own] = [Snapshot::default(), Snapshot::default()];
         shared.save(part("shared"));
         own.save(part("own"));
@@ -135,7 +135,7 @@ User prefers Python 3.12. Always use type hints.
     }
 
     #[test]
-    fn what_a_tainted_turn_wrote_says_so() {
+    fn text_of_a_tainted_turn_is_marked() {
         let mut zone = Snapshot::default();
         zone.save(Part { tainted: true, ..part("do as I say") });
         assert!(block(zone).contains(&format!("## Long-term Memory\n{TAINTED}\ndo as I say")));

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_tells_sizes_and_days() {
+    fn a_summary_lists_sizes_and_days() {
         let mut zone = Snapshot::empty(3);
         zone.add_note("2026-02-10", Part { tainted: true, ..part("x") });
         let expected = "session: version 3\n- long-term: (empty)\n- 2026-02-10: 15 bytes, written in a tainted turn";

@@ -212,7 +212,7 @@ pub mod tests {
     }
 
     #[test]
-    fn notes_stand_newest_first() {
+    fn notes_are_sorted_newest_first() {
         let mut zone = Snapshot::default();
         for date in ["2025-07-15", "2025-07-17", "2025-07-16"] {
             zone.set_note(date, part(date));
@@ -232,7 +232,7 @@ pub mod tests {
     }
 
     #[test]
-    fn pruning_drops_what_is_older_than_it_is_kept() {
+    fn pruning_drops_expired_notes() {
         let mut zone = Snapshot::default();
         for date in ["2026-03-12", "2026-02-10", "2026-02-09"] {
             zone.set_note(date, part(date));
@@ -243,7 +243,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_added_to_a_day_stands_behind_what_it_has() {
+    fn text_added_to_a_day_follows_its_earlier_text() {
         let mut zone = Snapshot::default();
         zone.add_note("2026-02-10", part("- morning"));
         assert_eq!(zone.note("2026-02-10").map(|part| part.content.as_str()), Some("# 2026-02-10\n\n- morning"));
@@ -286,7 +286,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_does_not_match_stays_as_it_was() {
+    fn text_that_does_not_match_is_unchanged() {
         let mut zone = Snapshot::default();
         zone.save(part("  Likes tea.\n\n"));
         zone.add_note("2026-02-10", part("- x "));

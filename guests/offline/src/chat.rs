@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_named_by_its_place() {
+    fn a_message_that_is_not_an_object_is_reported_by_its_index() {
         let messages = [r#"{"role":"user"}"#.to_owned(), "[]".to_owned()];
         assert_eq!(parse(&messages).unwrap_err(), 1);
     }

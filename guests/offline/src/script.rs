@@ -156,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_result_is_told_although_the_loop_asks_to_continue() {
+    fn a_tool_result_is_reported_although_the_loop_asks_to_continue() {
         let answer = conversation(&[("user", "TOOL:x"), ("tool", "北京"), ("user", "Continue the task until")]);
         assert_eq!(answer, text("tool said: 北京"));
     }
 
     #[test]
-    fn what_is_no_script_gets_its_last_line_back() {
+    fn a_message_that_is_not_a_script_is_echoed_by_its_last_line() {
         let Answer::Text { text, .. } = conversation(&[("user", "sender=x\n---Date---\nhello there\n")]) else {
             panic!()
         };

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_costs_what_the_recorded_run_says() {
+    fn a_call_costs_the_same_as_in_the_recorded_run() {
         let call = Call { name: "bash".to_owned(), arguments: r#"{"cmd":"echo hello-from-tool"}"#.to_owned() };
         assert!(of_calls(&[], &[call]).starts_with(r#"{"completion_tokens":12,"#));
     }

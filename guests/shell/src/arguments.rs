@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_said_is_left_out_and_text_counts_as_what_it_says() {
+    fn missing_arguments_have_defaults_and_numbers_may_be_text() {
         let asked: Run = parse("bash", r#"{"cmd":"a","cwd":null,"timeout_seconds":"5","background":"True"}"#).unwrap();
         assert_eq!((asked.cwd, asked.timeout_seconds, asked.background), (None, Some(5), true));
         let asked: Run = parse("bash", r#"{"cmd":"a"}"#).unwrap();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_arguments_is_named() {
+    fn invalid_arguments_are_named() {
         let reason = |arguments| parse::<Output>("bash.output", arguments).unwrap_err().message;
         assert_eq!(reason("{}"), "the arguments of `bash_output`: missing field `shell_id`");
         assert_eq!(

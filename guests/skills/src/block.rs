@@ -97,12 +97,12 @@ mod tests {
     }
 
     #[test]
-    fn everything_stands_in_full_where_there_is_room() {
+    fn all_skills_are_listed_in_full_if_there_is_room() {
         chooses(&[&[1, 10], &[1, 10, 100]], 110, &[1, 2]);
     }
 
     #[test]
-    fn what_the_prompt_names_goes_before_what_it_does_not() {
+    fn skills_named_by_the_prompt_take_precedence() {
         chooses(&[&[1, 10], &[1, 10, 100]], 109, &[0, 2]);
         chooses(&[&[1, 10], &[1, 10, 100]], 100, &[1, 1]);
     }

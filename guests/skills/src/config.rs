@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_empty() {
+    fn a_missing_value_is_empty() {
         for path in ["nope", "nope.x", "model.x", "", ".", "jira.url.x"] {
             assert_eq!(rendered(path), "", "{path}");
         }
     }
 
     #[test]
-    fn what_looks_like_a_key_is_empty() {
+    fn a_value_that_looks_like_a_key_is_empty() {
         for path in ["jira.api_key", "jira.apiKey", "jira.accessToken", "jira.note", "token.url", "apikey", "API-KEY"] {
             assert_eq!(rendered(path), "", "{path}");
         }

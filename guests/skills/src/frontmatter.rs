@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn the_body_is_what_stands_behind_the_second_mark() {
+    fn the_body_follows_the_second_mark() {
         assert_eq!(split("---\nname: a\n---\n# A\n---\nb").1, "# A\n---\nb");
         assert_eq!(split("\u{feff}---\r\nname: a\r\n---\r\nbody").1, "body");
         assert_eq!(split("no front matter").1, "no front matter");
     }
 
     #[test]
-    fn what_is_too_long_or_of_another_kind_is_not_valid() {
+    fn names_and_descriptions_that_are_too_long_or_of_the_wrong_type_are_invalid() {
         let with = |description: Value, metadata: Value| {
             let fields = json!({ "name": "a", "description": description, "metadata": metadata });
             check("a", fields.as_object().expect("a mapping")).is_ok()

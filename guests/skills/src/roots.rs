@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_was_not_opened_is_none() {
+    fn a_directory_that_was_not_opened_is_skipped() {
         assert_eq!(of(Vec::new(), "/ws"), []);
         assert_eq!(of(vec![".".to_owned()], "/ws"), []);
     }

@@ -59,20 +59,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_filled_in() {
+    fn known_placeholders_are_filled_in() {
         renders("Dir: $SKILL_DIR/a ${SKILL_DIR}b", "Dir: /skills/x/a /skills/xb");
         renders("Py: $PYTHON", "Py: python3");
         renders("Missing: ${config.nothing}.", "Missing: .");
     }
 
     #[test]
-    fn what_was_filled_in_is_not_looked_at_again() {
+    fn inserted_text_is_not_processed_again() {
         renders("${config.a.b}", "$PYTHON");
         renders("$$PYTHON $$$$", "$PYTHON $$");
     }
 
     #[test]
-    fn what_is_not_known_stays() {
+    fn unknown_placeholders_are_kept() {
         for text in ["$unknown ${other} $SKILL_DIRS $config.a.b", "costs 5$", "$", "${", "${config.a", "$ä", "$5"] {
             renders(text, text);
         }

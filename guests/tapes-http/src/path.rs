@@ -47,7 +47,7 @@ mod tests {
     use super::Path;
 
     #[test]
-    fn what_is_no_letter_of_a_query_is_escaped() {
+    fn characters_outside_of_the_query_alphabet_are_escaped() {
         let path = Path::of_tape("a__b", "newest").with("kind", "event").with("name", "a&b=c ü");
         assert_eq!(path.as_str(), "/v1/tapes/a__b/newest?kind=event&name=a%26b%3Dc%20%C3%BC");
     }

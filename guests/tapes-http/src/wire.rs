@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_spelled_like_a_line_is_none() {
+    fn a_line_in_another_format_is_rejected() {
         let whole = line(&entry(r#"{"a": "b"}"#));
         for end in 0..whole.len() {
             assert!(cut(&whole[..end]).is_none(), "cut off at {end}");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_says_how_many_lines_follow() {
+    fn a_write_declares_the_number_of_its_lines() {
         let reset = crate::exports::bub::tape::store::Reset {
             archive: Some("t.jsonl.1.bak".to_owned()),
             kept: vec![entry("{}")],

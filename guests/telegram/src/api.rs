@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_temporary_is_told_from_what_lasts() {
+    fn temporary_errors_are_distinguished_from_permanent_ones() {
         let too_many =
             r#"{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":7}}"#;
         let error = answered(429, too_many);

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_calls_whoever_it_replies_to() {
+    fn a_reply_addresses_the_author_of_the_original_message() {
         let from = |id| Message { from: Some(User { id, ..User::default() }), ..Message::default() };
         let reply = |id| Message { reply_to_message: Some(Box::new(from(id))), ..says("yes") };
         assert!(is_called(&me(), &[], &reply(7)) && !is_called(&me(), &[], &reply(8)));

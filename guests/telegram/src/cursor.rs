@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn somebody_is_refused_once_and_few_are_remembered() {
+    fn a_person_is_refused_once_and_few_refusals_are_remembered() {
         let mut cursor = Cursor::read(Some("not ours"));
         assert!(cursor.refuses(1) && !cursor.refuses(1));
         for user in 2..=600 {

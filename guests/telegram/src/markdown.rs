@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_telegram_has_not_becomes_what_people_make_of_it() {
+    fn unsupported_markdown_is_emulated() {
         let markdown = "# Title\n\none\ntwo\n\n- a\n- b\n  1. c\n  2. d\n\n---\n\n- [x] done\n\n| k | v |\n|---|---|\n| long | 1 |\n";
         let expected = "Title\n\none\ntwo\n\n• a\n• b\n  1. c\n  2. d\n\n———\n\n• ☑ done\n\nk    | v\nlong | 1";
         assert_eq!(text(markdown), expected);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_markdown_stays() {
+    fn text_without_markdown_is_unchanged() {
         for plain in ["a < b & c > d", "2 * 3 * 4", "snake_case_name", "<script>x</script>"] {
             assert_eq!(text(plain), plain);
         }

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_closed_at_a_cut_and_opened_again_behind_it() {
+    fn code_is_closed_before_a_split_and_reopened_after_it() {
         let code: String = (0..40).map(|n| format!("    line {n}\n")).collect();
         let pieces = cut(&read(&format!("see\n\n```rust\n{code}```\n\nend")), 200);
         assert!(pieces.len() > 2);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_stand_between_paragraphs_lines_or_words() {
+    fn texts_are_split_between_paragraphs_lines_or_words() {
         let cut_plain = |text: &str| cut(&read(text), 20).into_iter().map(|piece| piece.plain).collect::<Vec<_>>();
         assert_eq!(cut_plain("first words here\n\nsecond ones there"), ["first words here", "second ones there"]);
         assert_eq!(cut_plain("first words\nof all lines"), ["first words", "of all lines"]);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_blank_is_no_message() {
+    fn blank_text_is_not_sent() {
         assert!(cut(&read(" \n\n "), LONGEST).is_empty() && cut(&[], LONGEST).is_empty());
     }
 }

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_arguments_is_named() {
+    fn invalid_arguments_are_named() {
         assert_eq!(asked("{}").unwrap_err(), "the arguments of `web_fetch`: missing field `url`");
         assert!(asked(r#"{"url":"u","timeout":-1}"#).unwrap_err().contains("`-1` is no whole number"));
     }

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_says_whether_to_try_again() {
+    fn a_status_determines_whether_a_retry_may_help() {
         let url = Url::parse("https://a.org/b").unwrap();
         assert_eq!(of_status(&url, 404).message, "`https://a.org/b` answered with status 404");
         assert_eq!(of_status(&url, 404).kind, ErrorKind::NotFound);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_has_its_type_and_size() {
+    fn content_that_is_not_text_is_reported_with_type_and_size() {
         let url = Url::parse("https://a.org/b").unwrap();
         let message = binary(&url, Some("image/png"), Some(12)).message;
         assert!(message.starts_with("`https://a.org/b` is no text: `image/png`, 12 bytes;"), "{message}");

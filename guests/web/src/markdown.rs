@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_calls_its_main_part_is_its_content() {
+    fn the_main_element_of_a_page_is_its_content() {
         let part = "word ".repeat(100);
         let page = format!("<title>T</title><div>menu</div><main><h1>Head</h1><p>{part}</p></main><div>more</div>");
         assert_eq!(markdown(&page), format!("# Head\n\n{}", part.trim_end()));

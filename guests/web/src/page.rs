@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_what_its_type_says() {
+    fn the_kind_of_a_page_follows_its_declared_type() {
         for (content_type, kind) in [
             ("text/html; charset=utf-8", Kind::Html),
             ("Text/HTML", Kind::Html),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_named_is_looked_at() {
+    fn undeclared_content_is_detected_from_its_bytes() {
         for (body, kind) in [
             (b"\xef\xbb\xbf <!DOCTYPE html><p>".as_slice(), Kind::Html),
             (b"<HTML lang=de>", Kind::Html),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_decoded_by_what_is_said_of_it() {
+    fn text_is_decoded_with_the_declared_encoding() {
         let decoded = |body: &[u8], said: Option<&str>, kind| decode(body, said, kind, false);
         assert_eq!(decoded("ä".as_bytes(), None, Kind::Text), "ä");
         assert_eq!(decoded(b"\xe4", None, Kind::Text), "ä");

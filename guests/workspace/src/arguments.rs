@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_arguments_is_named() {
+    fn invalid_arguments_are_named() {
         for (arguments, reason) in [
             (r#"{"offset":1}"#, "the arguments of `fs_read`: missing field `path`"),
             (r#"{"path":"a","offset":-1}"#, "the arguments of `fs_read`: `-1` is no whole number from 0 up"),

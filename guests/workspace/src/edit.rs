@@ -168,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn what_would_grow_beyond_the_limit_is_not_begun() {
+    fn an_edit_that_would_exceed_the_limit_is_not_started() {
         assert_eq!(replace("aaaa", "a", "bbbb", 0, 15), Err(Miss::TooLarge(15)));
         assert!(replace("aaaa", "a", "bbbb", 0, 16).is_ok());
     }
 
     #[test]
-    fn an_edit_that_says_nothing_is_refused() {
+    fn an_edit_without_a_change_is_rejected() {
         assert!(check("", "a").is_err() && check("a", "a").is_err() && check("a", "").is_ok());
     }
 }

@@ -114,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_lines_asked_for_count_against_the_limit() {
+    fn only_requested_lines_count_toward_the_limit() {
         assert_eq!(window("0123456789\nab\ncd\n", 1, Some(1), 3).as_deref(), Ok("ab"));
         assert_eq!(window("0123456789\nab\n", 0, None, 9), Err(Unfit::TooMuch(9)));
     }
 
     #[test]
-    fn what_is_no_text_says_where() {
+    fn content_that_is_not_text_is_reported_with_its_offset() {
         assert_eq!(decode(b"ab\xff".to_vec()), Err(Unfit::Binary(2)));
         assert_eq!(decode(b"a\0b\xff".to_vec()), Err(Unfit::Binary(1)));
         assert_eq!(decode("aä\t".into()).as_deref(), Ok("aä\t"));

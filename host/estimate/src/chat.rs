@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn no_message_weighs_more_than_it_is_said_to_at_most() {
+    fn no_message_exceeds_its_upper_bound() {
         let texts = ["", "a", "plain words", "ありがとう", "⇒➤⬤", "🦀🦀🦀", "안녕하세요", "、。「」", "\n\t\""];
         for text in texts {
             let called = json!({"role": "assistant", "content": text, "tool_calls": [{"id": "", "type": "function", "function": {"name": text, "arguments": text}}]});

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_exactly_is_not_cut_and_one_more_is() {
+    fn a_text_that_fits_exactly_is_not_cut_and_a_longer_one_is() {
         let text = "word ".repeat(80);
         let tokens = estimate(&text);
         assert_eq!(to_tokens(&text, tokens), text);

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_to_be_kept_stays_however_much_is_said_besides() {
+    fn text_marked_to_be_kept_survives_any_amount_of_other_text() {
         let mut texts: Vec<String> = (0..400).map(|n| format!("We looked at step {n} and it was fine.")).collect();
         texts[2] = "Remember that the gate code is 7319. The weather is nice.".to_owned();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_nothing_and_no_room_holds_nothing() {
+    fn empty_input_and_an_empty_budget_give_an_empty_summary() {
         assert_eq!(extract(&[], 100), "");
         assert_eq!(extract(&["ok. yes!"], 100), "");
         assert_eq!(extract(&["A sentence that would do."], 0), "");

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_to_go_on_is_no_task_in_any_language() {
+    fn a_phrase_that_continues_is_not_a_task_in_any_language() {
         for text in [
             "continue",
             "Continue.",

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_is_learned_of_pairs_and_bears_a_few_that_are_related() {
+    fn a_baseline_is_robust_against_a_few_related_pairs() {
         let mut cosines: Vec<f64> = (0..200).map(|at| f64::from(at) / 1000.0).collect();
         cosines.extend([0.9; 8]);
         let learned = Baseline::from_cosines(cosines).unwrap();

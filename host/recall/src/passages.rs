@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_taints_a_turn_taints_all_that_was_said_in_it_and_behind_it_until_the_next_phase() {
+    fn taint_of_a_turn_applies_to_all_its_passages_and_to_later_ones_of_the_phase() {
         let mut fold = Fold::default();
         let said = r#"{"role": "user", "content": "Fetch the page."}"#;
         let start = r#"{"name": "loop.start", "data": {}}"#;

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_of_a_word_and_parts_of_compounds_are_near() {
+    fn forms_of_a_word_and_parts_of_compounds_are_similar() {
         for (asked, word) in
             [("editor", "editors"), ("preferred", "prefers"), ("живет", "живёт"), ("größe", "Schuhgröße")]
         {

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_query_finds_in_a_text_is_found_in_the_folded_one() {
+    fn a_query_match_is_also_a_match_of_the_folded_text() {
         for one in cased() {
             for text in [one.to_string(), format!("a{one}"), format!("{one}a"), format!("a{one}b")] {
                 let lower = text.to_lowercase();

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_stands_behind_the_date() {
+    fn typed_text_follows_the_date() {
         for (content, expected) in [
             ("sender_id=human|channel=$cli\n---Date: 2026-11-21T10:00:00+01:00---\nhello\nthere", "hello\nthere"),
             ("---Date: 2026-11-21T10:00:00+01:00---\nhello", "hello"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_was_copied_with_another_tape_counts_for_nothing() {
+    fn a_session_mark_copied_with_another_tape_is_ignored() {
         let mark = SessionMark { id: "cli:local".into(), workspace: "/work".into(), channel: "cli".into() };
         let tape = tape_name(Path::new("/work"), "cli:local");
         assert_eq!(SessionMark::parse(&mark.json(), &tape), Some(mark.clone()));

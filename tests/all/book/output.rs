@@ -60,7 +60,7 @@ pub(super) fn difference(expected: &[String], printed: &[&str]) -> String {
 }
 
 #[test]
-fn dots_stand_for_any_lines_and_any_text_and_for_nothing_else() {
+fn dots_match_any_lines_and_any_text_only() {
     let is = |expected: &[&str], printed: &[&str]| {
         matches(&expected.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>(), printed)
     };

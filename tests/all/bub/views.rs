@@ -41,7 +41,7 @@ fn anchors(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn a_tape_goes_from_bub_to_this_program_and_back_and_nothing_said_is_lost_to_either() {
+fn a_tape_moves_from_bub_to_this_program_and_back_without_loss() {
     let (home, file) = after(&Case::new("plain_two_turns"), 2);
     let before = reader::messages(&file);
     let server = Server::new([
@@ -75,7 +75,7 @@ fn a_tape_goes_from_bub_to_this_program_and_back_and_nothing_said_is_lost_to_eit
 }
 
 #[test]
-fn a_turn_that_remembers_nothing_writes_no_zone_anywhere() {
+fn a_turn_without_memory_writes_no_section() {
     let (home, _) = after(&Case::new("plain_two_turns"), 1);
     let server = Server::new([Answer::text("yes"), Answer::text("yes")]);
     for line in ["one", "two"] {
@@ -111,7 +111,7 @@ fn a_handoff_of_ours_begins_a_phase_of_bubs_too() {
 
 /// What an earlier version left on the tape stays readable, and is not written there again.
 #[test]
-fn a_zone_on_the_tape_itself_is_read_and_goes_on_in_the_sidecar() {
+fn a_section_on_the_tape_itself_is_read_and_continued_in_the_sidecar() {
     let (home, file) = after(&Case::new("plain_two_turns"), 2);
     let last = reader::entries(&file).last().and_then(|entry| entry["id"].as_u64()).expect("entries");
     let zone = [
@@ -152,7 +152,7 @@ fn a_zone_on_the_tape_itself_is_read_and_goes_on_in_the_sidecar() {
 
 /// Line by line: the byte order mark that an editor leaves at the beginning of a file.
 #[test]
-fn a_byte_order_mark_at_the_beginning_costs_nothing() {
+fn a_leading_byte_order_mark_is_ignored() {
     let (home, file) = after(&Case::new("plain_two_turns"), 2);
     let text = fs::read_to_string(&file).expect("it can be read");
     fs::write(&file, format!("\u{feff}{text}")).expect("it can be written");

@@ -19,7 +19,7 @@ fn opened(home: &Home) -> Terminal<'_> {
 }
 
 #[test]
-fn a_plugin_that_lies_there_is_asked_about_before_the_conversation_begins() {
+fn a_new_plugin_is_presented_before_the_conversation_begins() {
     let home = strict();
     home.plugin("upper", programs::PROMPT_UPPER);
     let chat = opened(&home);
@@ -36,7 +36,7 @@ fn a_plugin_that_lies_there_is_asked_about_before_the_conversation_begins() {
 }
 
 #[test]
-fn no_is_remembered_and_nobody_is_asked_again() {
+fn a_refusal_is_stored_and_not_asked_about_again() {
     let home = strict();
     home.plugin("upper", programs::PROMPT_UPPER);
     let chat = opened(&home);
@@ -60,7 +60,7 @@ fn no_is_remembered_and_nobody_is_asked_again() {
 }
 
 #[test]
-fn each_grant_can_be_asked_for_by_itself() {
+fn each_grant_can_be_decided_separately() {
     let home = strict();
     let manifest = json!({ "wants": [
         { "grant": "hook:build-prompt", "why": "to shout" }, { "grant": "tape:read", "why": "to look" },
@@ -78,7 +78,7 @@ fn each_grant_can_be_asked_for_by_itself() {
 }
 
 #[test]
-fn one_that_is_dropped_in_is_asked_about_before_the_next_line() {
+fn a_plugin_added_during_a_chat_is_presented_before_the_next_line() {
     let home = strict();
     let chat = opened(&home);
     chat.waits();
@@ -97,7 +97,7 @@ fn one_that_is_dropped_in_is_asked_about_before_the_next_line() {
 }
 
 #[test]
-fn who_cannot_be_asked_has_said_it_or_nothing_is_given() {
+fn without_a_terminal_grants_come_from_the_command_line_or_not_at_all() {
     for (more, answer) in [
         (&[][..], "hi"),
         (&["--yes"], "HI"),
@@ -113,7 +113,7 @@ fn who_cannot_be_asked_has_said_it_or_nothing_is_given() {
 }
 
 #[test]
-fn what_was_said_beforehand_holds_for_what_is_dropped_in_later() {
+fn grants_of_the_command_line_apply_to_plugins_that_are_added_later() {
     let home = home().bare().strict();
     let mut chat = home.bub(["chat", "--yes"]).spoken_to().start();
     chat.say("one");
@@ -126,7 +126,7 @@ fn what_was_said_beforehand_holds_for_what_is_dropped_in_later() {
 }
 
 #[test]
-fn whoever_leaves_a_question_is_asked_again_the_next_time() {
+fn an_unanswered_prompt_is_repeated_the_next_time() {
     let home = strict();
     home.plugin("upper", programs::PROMPT_UPPER);
     let chat = opened(&home);
@@ -138,7 +138,7 @@ fn whoever_leaves_a_question_is_asked_again_the_next_time() {
 }
 
 #[test]
-fn a_line_that_is_typed_ahead_or_pasted_gives_a_plugin_nothing() {
+fn a_line_that_is_typed_ahead_or_pasted_grants_nothing() {
     let home = strict();
     home.plugin("upper", programs::PROMPT_UPPER);
     let chat = opened(&home);

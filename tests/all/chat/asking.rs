@@ -28,7 +28,7 @@ pub(super) fn wary(home: &bub_tests::Home) -> bub_tests::Terminal<'_> {
 }
 
 #[test]
-fn a_tool_is_asked_for_and_denied_and_asked_for_and_allowed() {
+fn a_tool_call_can_be_denied_and_approved() {
     let home = home();
     let chat = wary(&home);
     chat.say(WRITE).sees(CHOICES);
@@ -95,7 +95,7 @@ fn a_change_is_shown_as_it_will_be_made() {
 }
 
 #[test]
-fn a_workspace_is_vouched_for_once_and_nothing_of_it_is_asked_about() {
+fn a_trusted_workspace_is_asked_about_once_and_its_calls_are_not() {
     let home = home();
     std::fs::write(home.workspace().join("notes.txt"), "fine").expect("a file");
     let chat = home.bub(["chat"]).terminal(80, 30);
@@ -110,7 +110,7 @@ fn a_workspace_is_vouched_for_once_and_nothing_of_it_is_asked_about() {
 }
 
 #[test]
-fn a_plugin_that_wants_the_owner_to_be_asked_is_heard() {
+fn a_plugin_can_request_an_approval() {
     let home = trusting();
     home.scripted("careful", programs::SCRIPTED, r#"before-tool-call = { ask = "is it a good day for that?" }"#);
     let chat = chat(&home, 100, &[]);

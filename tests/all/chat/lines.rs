@@ -33,7 +33,7 @@ fn a_message_may_have_more_than_one_line() {
 }
 
 #[test]
-fn what_was_said_comes_back_by_the_arrow_also_in_the_next_chat() {
+fn the_arrow_key_recalls_messages_also_in_the_next_chat() {
     let home = trusting();
     let first = chat(&home, 80, &[]);
     first.say("ECHO:remember me").sees("\nremember me");
@@ -50,7 +50,7 @@ fn what_was_said_comes_back_by_the_arrow_also_in_the_next_chat() {
 }
 
 #[test]
-fn reasoning_is_shown_when_it_is_asked_for() {
+fn reasoning_is_shown_on_request() {
     let home = trusting();
     let chat = chat(&home, 80, &[]);
     let without = chat.say("REASON").sees("Reasoned answer.");

@@ -3,7 +3,7 @@
 use super::{chat, trusting};
 
 #[test]
-fn what_other_programs_are_told_is_answered_with_what_is_meant_here() {
+fn commands_of_other_programs_are_answered_with_their_counterparts() {
     let home = trusting();
     let chat = chat(&home, 100, &[]);
     for (line, hint) in [

@@ -15,14 +15,14 @@ fn each_line_is_a_turn_and_its_answer_comes_out_as_it_is() {
 }
 
 #[test]
-fn quit_ends_it_and_what_stands_behind_is_not_read() {
+fn quit_ends_the_chat_and_later_lines_are_not_read() {
     let home = trusting();
     let finished = home.bub(["chat"]).input("ECHO:one\n,quit\nECHO:two\n").finish();
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "one\n"), "{finished}");
 }
 
 #[test]
-fn nobody_can_be_asked() {
+fn without_a_terminal_calls_that_need_approval_are_denied() {
     let home = home();
     std::fs::write(home.workspace().join("notes.txt"), "run everything").expect("a file");
     let lines = "TOOL:fs.read {\"path\": \"notes.txt\"}\nTOOL:bash {\"cmd\": \"touch made.txt\"}\n";
@@ -32,7 +32,7 @@ fn nobody_can_be_asked() {
 }
 
 #[test]
-fn a_turn_that_fails_is_said_on_stderr_and_the_next_one_runs() {
+fn a_failed_turn_is_reported_on_stderr_and_the_next_one_runs() {
     let home = trusting();
     let finished = home.bub(["chat"]).input("ERR500\nECHO:two\n").finish();
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "two\n"), "{finished}");

@@ -5,7 +5,7 @@ use bub_tests::{Answer, Server};
 use serde_json::json;
 
 #[test]
-fn long_reasoning_says_how_it_is_shown_and_is_shown_at_once() {
+fn long_reasoning_shows_a_hint_and_is_shown_on_request() {
     let home = trusting();
     let server = Server::new([Answer::thinking("First I count the roses.")]);
     let chat = home.bub(["chat"]).model(&server).terminal(80, 30);
@@ -20,7 +20,7 @@ fn long_reasoning_says_how_it_is_shown_and_is_shown_at_once() {
 }
 
 #[test]
-fn an_edit_that_nobody_is_asked_about_shows_its_difference() {
+fn an_edit_without_an_approval_shows_its_difference() {
     let home = trusting();
     std::fs::write(home.workspace().join("main.rs"), "fn main() {\n    one();\n    two();\n}\n").expect("a file");
     let edit = json!({

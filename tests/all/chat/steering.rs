@@ -25,7 +25,7 @@ fn said(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn a_message_is_heard_before_the_next_step_of_the_turn() {
+fn a_message_is_added_before_the_next_step_of_the_turn() {
     let home = trusting();
     let chat = busy(&home);
     chat.say("ECHO:and be quick").sees("added at the next step");
@@ -41,7 +41,7 @@ fn a_message_is_heard_before_the_next_step_of_the_turn() {
 }
 
 #[test]
-fn a_command_waits_for_the_end_of_the_turn_and_a_comma_in_mid_turn_is_none() {
+fn a_command_waits_for_the_end_of_the_turn_and_an_inner_comma_is_text() {
     let home = trusting();
     let chat = busy(&home);
     chat.say(",tape.info").sees("waits for the end of this turn");
@@ -54,7 +54,7 @@ fn a_command_waits_for_the_end_of_the_turn_and_a_comma_in_mid_turn_is_none() {
 }
 
 #[test]
-fn who_ends_a_turn_has_what_was_not_heard_back_in_the_line() {
+fn after_an_interrupt_waiting_messages_return_to_the_input_line() {
     let home = trusting();
     let chat = busy(&home);
     chat.say("not yet heard").sees("added at the next step");
@@ -90,7 +90,7 @@ fn leaving_ends_the_turn() {
 }
 
 #[test]
-fn what_is_said_before_the_first_step_stands_on_the_tape_in_its_order() {
+fn messages_before_the_first_step_are_on_the_tape_in_order() {
     for fails in [false, true] {
         let home = trusting();
         // Another process holds the session, so the turn of the chat waits for it.

@@ -25,7 +25,7 @@ fn ctrl_z_suspends_a_chat_that_waits_and_fg_brings_the_line_back() {
 }
 
 #[test]
-fn ctrl_z_suspends_a_turn_and_fg_paints_it_anew() {
+fn ctrl_z_suspends_a_turn_and_fg_redraws_it() {
     let home = trusting();
     let chat = home.bub(["chat"]).in_shell(80, 30);
     chat.waits();

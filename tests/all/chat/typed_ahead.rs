@@ -233,7 +233,7 @@ fn play(history: &[(u64, Step)]) -> Result<usize, TestCaseError> {
 }
 
 #[test]
-fn a_line_that_is_typed_before_the_chat_reads_is_said_by_its_enter() {
+fn a_line_that_is_typed_before_the_chat_reads_is_sent_by_its_enter() {
     let home = super::trusting();
     let chat = home.bub(["chat"]).terminal(80, 30);
     chat.say("ECHO:typed ahead").sees("\ntyped ahead");
@@ -249,7 +249,7 @@ fn a_line_that_is_typed_before_the_chat_reads_is_said_by_its_enter() {
 
 /// The chat's own code takes each event; the rule that it is held against is this file's.
 #[test]
-fn ten_thousand_typing_histories_approve_nothing_without_enter_behind_an_answer_typed_in_time() {
+fn ten_thousand_typing_histories_approve_nothing_without_an_answer_in_time_and_enter() {
     assert_eq!(ANSWER_DELAY, Duration::from_millis(500));
     let approvals = AtomicUsize::new(0);
     let config = ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() };

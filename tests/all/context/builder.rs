@@ -13,7 +13,7 @@ fn builder(config: &str) -> Home {
 }
 
 #[test]
-fn what_tape_context_shows_is_what_is_sent() {
+fn tape_context_shows_the_request_that_is_sent() {
     let home = builder("");
     let server = Server::new([Answer::text("one"), Answer::text("two")]);
     home.run(["first"]).model(&server).finish();
@@ -46,7 +46,7 @@ fn options_that_make_no_sense_are_refused_when_the_program_starts() {
 }
 
 #[test]
-fn a_session_sets_options_of_its_own() {
+fn a_session_can_override_options() {
     let home = builder("");
     let server = Server::new(["one", "two", "three"].map(Answer::text));
     home.run(["first"]).model(&server).finish();
@@ -80,7 +80,7 @@ fn records(home: &Home, sidecar: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_has_left_the_window_is_summarised_behind_the_turn() {
+fn messages_that_left_the_window_are_summarized_after_the_turn() {
     let home = builder("sliding_window_size = 1\nlanguage = \"en\"\nsummary_after_messages = 4");
     let server = Server::new((0..6).map(|at| Answer::text(&format!("Answer number {at} is given."))));
     home.run(["My name is Ada Lovelace."]).model(&server).finish();
@@ -156,7 +156,7 @@ fn an_earlier_exchange_is_found_again_in_its_conversation() {
 }
 
 #[test]
-fn what_the_provider_reports_corrects_the_estimate_of_the_next_turn() {
+fn the_providers_report_corrects_the_estimate_of_the_next_turn() {
     let home = builder("");
     let server = Server::ruled(|request| Answer::counted("well", request.body.len() / 2));
     home.run(["first"]).model(&server).finish();
@@ -223,7 +223,7 @@ fn memory_and_date_are_cut_last_and_the_cut_is_an_event_and_a_line_of_the_comman
 }
 
 #[test]
-fn a_cut_is_said_again_in_later_steps_of_a_turn_only_where_it_takes_another_part() {
+fn a_cut_is_reported_again_in_later_steps_only_for_another_part() {
     let home = builder("total_budget = 4000");
     long_workspace(&home);
     let info = || Answer::tool_call("tape_info", "{}");
@@ -260,7 +260,7 @@ fn pinned(server: &Server) -> String {
 }
 
 #[test]
-fn a_word_to_go_on_is_not_the_goal_and_the_goal_ends_with_the_task() {
+fn a_phrase_that_continues_is_not_the_goal_and_the_goal_ends_with_the_task() {
     let home = builder("sliding_window_size = 1");
     let server = Server::ruled(|_| Answer::text("Step done. Shall I go on?"));
     let goal_after = |message: &str| {
@@ -316,7 +316,7 @@ fn the_labels_follow_the_language_of_the_conversation() {
 
 /// Fewer messages than are due for a summary have left the window.
 #[test]
-fn what_left_the_window_and_is_not_summarised_yet_is_quoted_and_the_rest_is_named() {
+fn messages_that_are_not_summarized_yet_are_quoted_or_named() {
     let home = builder("sliding_window_size = 1");
     let server = Server::ruled(|_| Answer::text("It is noted."));
     for message in ["The gate code is 7319.", "My sister plays the cello.", "Tea is served at five."] {

@@ -16,7 +16,7 @@ fn is_pinned(server: &Server, request: usize) -> bool {
 }
 
 #[test]
-fn without_a_choice_everything_is_taken_as_it_stands() {
+fn without_a_selector_everything_is_sent_unchanged() {
     let home = home();
     let server = Server::new([Answer::text("one"), Answer::text("two")]);
     talk(&home, &server, &["first", "second"]);
@@ -25,7 +25,7 @@ fn without_a_choice_everything_is_taken_as_it_stands() {
 }
 
 #[test]
-fn a_turn_that_another_plugin_answers_leaves_nothing_behind_and_nobody_complains() {
+fn a_turn_answered_by_another_plugin_stores_nothing_and_logs_no_error() {
     let home = home();
     home.plugin("echo", programs::ECHO);
     home.grant_hooks();
@@ -130,7 +130,7 @@ fn a_session_can_choose_only_what_there_is() {
 }
 
 #[test]
-fn the_simple_selector_tells_nothing_of_earlier_turns_and_all_of_this_one() {
+fn the_simple_selector_sends_this_turn_only() {
     let home = home();
     home.configure("selector = \"simple\"");
     let server = Server::new([Answer::text("one"), Answer::tool_call("tape_info", "{}"), Answer::text("two")]);
@@ -143,7 +143,7 @@ fn the_simple_selector_tells_nothing_of_earlier_turns_and_all_of_this_one() {
 }
 
 #[test]
-fn a_chosen_selector_that_is_not_there_leaves_everything_and_says_so() {
+fn a_missing_selector_is_replaced_by_the_whole_window_with_a_warning() {
     let home = home();
     home.configure("selector = \"ghost\"");
     let server = Server::new([Answer::text("one"), Answer::tool_call("tape_info", "{}"), Answer::text("two")]);
@@ -169,7 +169,7 @@ fn two_steps() -> Server {
 }
 
 #[test]
-fn a_selector_that_faults_is_not_asked_again_in_that_turn() {
+fn a_selector_that_faults_is_not_called_again_in_that_turn() {
     let home = choosy("trap");
     let server = two_steps();
     home.run(["go"]).model(&server).finish().says("[cli:local]\ndone\n");
@@ -183,7 +183,7 @@ fn a_selector_that_faults_is_not_asked_again_in_that_turn() {
 }
 
 #[test]
-fn what_no_model_would_take_is_a_fault_before_the_provider_is_asked() {
+fn an_invalid_selection_is_a_fault_before_the_provider_is_called() {
     for (deed, why) in [
         ("results", "a result of a tool does not follow its call: entry "),
         ("calls", "a call of a tool is without its result: entry "),
@@ -201,7 +201,7 @@ fn what_no_model_would_take_is_a_fault_before_the_provider_is_asked() {
 }
 
 #[test]
-fn time_stands_and_chance_is_the_same_while_a_selector_selects() {
+fn clocks_and_random_numbers_are_fixed_while_a_selector_runs() {
     let home = choosy("time");
     let server = Server::new([Answer::text("one"), Answer::text("two")]);
     let seen = |message| home.run([message]).model(&server).watched().finish().saw_hook("selector");

@@ -49,7 +49,7 @@ fn two_selectors_are_compared_in_a_terminal_and_for_programs() {
 }
 
 #[test]
-fn the_simple_selector_can_be_compared_too_and_a_name_that_nobody_has_is_refused() {
+fn the_simple_selector_can_be_compared_and_an_unknown_name_is_rejected() {
     let (home, _) = conversation();
     let shown =
         home.bub(["tape", "context", "--selector", "simple", "--against", "context-builder", "--json"]).finish();
@@ -80,7 +80,7 @@ fn a_shadow_selector_is_logged_where_it_disagrees_and_never_served() {
 }
 
 #[test]
-fn a_shadow_selector_that_faults_disturbs_nobody() {
+fn a_fault_of_a_shadow_selector_has_no_effect() {
     let home = home();
     home.configure("selector = \"builtin\"\nshadow_selector = \"choosy\"\n[plugins.choosy.config]\ndeed = \"trap\"");
     home.plugin("choosy", programs::CHOOSY);

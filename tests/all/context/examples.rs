@@ -16,7 +16,7 @@ fn talk(name: &str, wasm: &str, config: &str) -> (Home, Server) {
 }
 
 #[test]
-fn window_tells_the_last_exchanges_and_no_more() {
+fn window_selects_the_last_exchanges_only() {
     let (home, server) = talk("window", programs::WINDOW, "exchanges = 2");
     let last = &server.requests()[3];
     // The running turn is the last exchange.

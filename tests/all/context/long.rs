@@ -91,7 +91,7 @@ fn three_hundred_turns_fit_a_model_of_8000_tokens_and_the_third_is_not_forgotten
 }
 
 #[test]
-fn everything_as_it_stands_is_handed_off_before_the_model_refuses() {
+fn the_whole_window_is_handed_off_before_the_model_refuses() {
     let (home, server, refused) = converse("builtin", 120);
     assert_eq!(refused, 0, "not one overflow");
     assert_eq!(server.requests().len(), 120);

@@ -69,7 +69,7 @@ fn index(home: &Home) -> PathBuf {
 }
 
 #[test]
-fn what_was_said_in_another_session_of_the_workspace_is_found() {
+fn messages_of_another_session_of_the_workspace_are_found() {
     let (home, server) = (builder(), server());
     says(&home, &server, "cli:monday", "I prefer dark mode in every editor.");
     says(&home, &server, "cli:tuesday", "do I like dark mode?");
@@ -80,7 +80,7 @@ fn what_was_said_in_another_session_of_the_workspace_is_found() {
 }
 
 #[test]
-fn what_was_saved_is_found_where_the_system_prompt_does_not_hold_it_and_not_told_twice_where_it_does() {
+fn saved_memory_is_found_unless_the_system_prompt_contains_it() {
     let (home, server) = (builder(), server());
     home.run([",memory.save \"I am allergic to peanuts.\"", "--session-id", "cli:monday"]).finish();
     says(&home, &server, "cli:tuesday", "am I allergic to peanuts?");
@@ -91,7 +91,7 @@ fn what_was_saved_is_found_where_the_system_prompt_does_not_hold_it_and_not_told
 }
 
 #[test]
-fn a_question_that_nothing_is_about_is_told_nothing() {
+fn an_unrelated_question_finds_nothing() {
     let (home, server) = (builder(), server());
     says(&home, &server, "cli:monday", "I prefer dark mode in every editor.");
     says(&home, &server, "cli:tuesday", "what is the capital of Mongolia?");
@@ -99,7 +99,7 @@ fn a_question_that_nothing_is_about_is_told_nothing() {
 }
 
 #[test]
-fn a_peer_and_a_stranger_are_told_nothing_of_other_sessions() {
+fn peers_and_anonymous_senders_find_nothing_of_other_sessions() {
     let (home, server) = (builder(), server());
     home.configure("[channels.telegram]\npeers = [\"friend\"]");
     says(&home, &server, "cli:monday", "I prefer dark mode in every editor.");
@@ -111,7 +111,7 @@ fn a_peer_and_a_stranger_are_told_nothing_of_other_sessions() {
 }
 
 #[test]
-fn what_a_tainted_turn_said_is_told_in_no_clean_one() {
+fn text_of_a_tainted_turn_is_not_found_in_a_clean_one() {
     let (home, server) = (builder(), server());
     let stranger =
         ["I prefer dark mode in every editor.", "--channel", "telegram", "--chat-id", "9", "--sender-id", "x"];
@@ -121,7 +121,7 @@ fn what_a_tainted_turn_said_is_told_in_no_clean_one() {
 }
 
 #[test]
-fn what_was_forgotten_leaves_the_index() {
+fn forgotten_text_is_removed_from_the_index() {
     let (home, server) = (builder(), server());
     says(&home, &server, "cli:monday", "I prefer dark mode in every editor.");
     says(&home, &server, "cli:tuesday", "do I like dark mode?");
@@ -133,7 +133,7 @@ fn what_was_forgotten_leaves_the_index() {
 }
 
 #[test]
-fn a_damaged_index_and_one_of_another_version_are_made_anew() {
+fn a_damaged_or_outdated_index_is_rebuilt() {
     let (home, server) = (builder(), server());
     says(&home, &server, "cli:monday", "I prefer dark mode in every editor.");
     says(&home, &server, "cli:tuesday", "do I like dark mode?");
@@ -148,7 +148,7 @@ fn a_damaged_index_and_one_of_another_version_are_made_anew() {
 }
 
 #[test]
-fn an_embedding_model_finds_what_shares_no_word_and_is_on_the_account() {
+fn an_embedding_model_finds_texts_without_common_words_and_its_usage_is_logged() {
     let (home, server) = (builder(), server());
     home.configure("embedding_model = \"openai:small\"\nembedding_scale = { median = 0.05, spread = 0.07 }");
     says(&home, &server, "cli:monday", "Peanuts, I mean peanuts make me ill.");

@@ -5,7 +5,7 @@ use bub_tests::{Answer, Server, programs};
 use serde_json::json;
 
 #[test]
-fn a_message_of_a_channel_is_a_turn_and_its_answer_goes_back() {
+fn a_message_of_a_channel_is_a_turn_and_its_answer_is_delivered() {
     let home =
         posting("arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nflags = [\"polls\"]\nwait = 60000");
     let model = echo();
@@ -54,7 +54,7 @@ fn messages_that_follow_each_other_closely_are_one_turn() {
 }
 
 #[test]
-fn what_is_not_meant_for_the_agent_is_heard_only_behind_what_is() {
+fn an_inactive_message_waits_for_an_active_one() {
     let home = posting(
         r#"arrivals = [
             { id = "1", chat = "7", content = "between people", active = false },
@@ -73,7 +73,7 @@ fn what_is_not_meant_for_the_agent_is_heard_only_behind_what_is() {
 }
 
 #[test]
-fn what_is_not_meant_for_the_agent_is_heard_for_as_long_as_its_channel_says() {
+fn an_inactive_message_is_accepted_during_the_channels_active_window() {
     for (window, expected) in
         [("0.2", &["bub, hello", "bub, hello"][..]), ("60", &["bub, hello", "aside", "bub, hello"])]
     {
@@ -189,7 +189,7 @@ fn a_session_has_one_turn_at_a_time_and_loses_none() {
 }
 
 #[test]
-fn bubs_variables_say_how_messages_are_waited_for_unless_the_channel_says_otherwise() {
+fn bubs_variables_configure_debouncing_unless_the_channel_does() {
     let home = posting(
         r#"arrivals = [
             { id = "1", chat = "7", content = "hello" },

@@ -61,7 +61,7 @@ fn undelivered(sql: &str) -> (Home, Server) {
 }
 
 #[test]
-fn an_answer_is_given_up_after_a_day_and_counted_as_undeliverable() {
+fn an_answer_is_dropped_after_a_day_and_counted_as_undeliverable() {
     let (home, model) = undelivered("UPDATE outbound SET queued = '2020-01-01T00:00:00Z'");
     let serve = start(&home, serving(&home, &model));
     serve.program().wait_for("given up after 24 hours");
@@ -100,7 +100,7 @@ fn doubtful(config: &str, channel: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_answer_that_may_have_been_delivered_says_so_where_the_channel_does_not_know_it_again() {
+fn an_answer_with_uncertain_delivery_is_marked_unless_the_channel_deduplicates() {
     assert_eq!(doubtful("flags = [\"polls\"]", ""), ["(repeated) you said: hello"]);
     assert_eq!(doubtful("flags = [\"polls\", \"dedupes\"]", ""), ["you said: hello"]);
     assert!(doubtful("flags = [\"polls\"]", "[channels.poster]\nresend = \"never\"").is_empty());
@@ -120,7 +120,7 @@ fn an_answer_grows_where_the_channel_can_change_what_it_has_sent() {
 }
 
 #[test]
-fn an_answer_comes_whole_where_bubs_variable_says_so() {
+fn bubs_variable_disables_streaming_of_answers() {
     let home = posting(&format!("{HELLO}flags = [\"polls\", \"edits\"]\nhandle = \"h1\""));
     let text = "a long answer of which the first part would be shown while the rest is written";
     let model = bub_tests::Server::ruled(move |_| bub_tests::Answer::stalled(text));

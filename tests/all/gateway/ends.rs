@@ -72,7 +72,7 @@ fn a_turn_that_does_not_end_in_time_is_the_next_processs() {
 }
 
 #[test]
-fn whether_all_is_in_place_to_serve_is_said_without_serving() {
+fn serve_check_reports_whether_everything_is_in_place() {
     let home = posting("flags = [\"webhook\"]");
     home.bub(["serve", "--check"]).finish().says(
         "ready to serve at 127.0.0.1:8420\nno model is configured: `offline:demo` only repeats messages; \

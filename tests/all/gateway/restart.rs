@@ -22,17 +22,17 @@ fn goes_on(step: &str, requests: usize) {
 }
 
 #[test]
-fn a_message_that_was_taken_and_not_begun_has_its_turn() {
+fn an_accepted_message_that_was_not_started_has_its_turn() {
     goes_on("gateway.taken", 1);
 }
 
 #[test]
-fn a_turn_that_had_begun_is_begun_again() {
+fn an_interrupted_turn_is_started_again() {
     goes_on("gateway.begun", 1);
 }
 
 #[test]
-fn a_turn_that_stands_on_its_tape_is_not_run_again_and_its_answer_is_delivered() {
+fn a_turn_on_its_tape_is_not_repeated_and_its_answer_is_delivered() {
     goes_on("gateway.ran", 1);
 }
 
@@ -42,7 +42,7 @@ fn an_answer_that_was_written_down_is_delivered() {
 }
 
 #[test]
-fn a_channel_goes_on_where_it_was_read_to() {
+fn a_channel_continues_from_its_cursor() {
     let home = posting(HELLO);
     let model = echo();
     let serve = start(&home, serving(&home, &model));
@@ -72,7 +72,7 @@ fn a_turn_that_was_interrupted_in_front_of_the_model_leaves_its_first_attempt_ou
 }
 
 #[test]
-fn a_tool_that_may_have_had_its_effect_is_not_run_again_and_the_person_is_told() {
+fn a_tool_that_may_have_had_an_effect_is_not_repeated_and_the_sender_is_informed() {
     let home = posting(HELLO);
     home.configure("[channels.poster]\nowners = [\"me\"]");
     home.configure(

@@ -33,21 +33,21 @@ pub(crate) fn keeper_that_has_nothing_refuses_no_turn() {
 }
 
 #[test]
-fn a_keeper_that_faults_refuses_the_turn() {
+fn a_store_that_faults_fails_the_turn() {
     is_refused("trap", "trapped");
     is_refused("spin", "of plugin `keeper`: ");
     is_refused("sleep", "took longer than 2000 ms");
 }
 
 #[test]
-fn a_keeper_that_answers_an_error_is_quoted_on_one_line() {
+fn an_error_of_a_store_is_quoted_on_one_line() {
     let finished = is_refused("error", "no room for tapes");
     assert_eq!(finished.stderr.lines().filter(|line| line.contains("no room")).count(), 1, "{finished}");
     is_refused("invalid", "not like this");
 }
 
 #[test]
-fn a_keeper_that_answers_nonsense_is_named() {
+fn an_invalid_answer_of_a_store_is_reported() {
     for (mode, expected) in [
         ("too-many", "1 entries were asked for, and 2 came"),
         ("not-growing", "entry 0 came behind 0"),
@@ -65,7 +65,7 @@ fn a_keeper_that_answers_nonsense_is_named() {
 }
 
 #[test]
-fn a_keeper_whose_ids_are_used_up_takes_nothing_more() {
+fn a_store_without_free_ids_rejects_writes() {
     let home = keeper("last-id");
     let model = Server::new([Answer::text("hello")]);
     let finished = home.run(["hi"]).model(&model).finish();
@@ -73,7 +73,7 @@ fn a_keeper_whose_ids_are_used_up_takes_nothing_more() {
 }
 
 #[test]
-fn a_keeper_that_faults_at_the_end_leaves_the_turn_in_the_journal() {
+fn a_store_that_faults_at_the_end_leaves_the_turn_in_the_journal() {
     let home = keeper("trap-at-the-end");
     let model = Server::new([Answer::text("hello"), Answer::text("again")]);
     home.run(["hi"]).model(&model).finish().mentions("hook `store` of plugin `keeper`: trapped");
@@ -88,7 +88,7 @@ fn a_keeper_that_faults_at_the_end_leaves_the_turn_in_the_journal() {
 }
 
 #[test]
-fn a_keeper_that_always_says_conflict_is_given_up() {
+fn permanent_conflicts_of_a_store_end_the_retries() {
     let home = keeper("conflict");
     let model = Server::new([Answer::text("hello")]);
     let finished = home.run(["hi"]).model(&model).finish();
@@ -97,7 +97,7 @@ fn a_keeper_that_always_says_conflict_is_given_up() {
 }
 
 #[test]
-fn a_keeper_that_says_half_a_conflict_is_named() {
+fn an_incomplete_conflict_of_a_store_is_reported() {
     is_refused("too-few-conflicts", "it named 0 last ids for 1 batches");
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn seeker_finds_what_is_there_whatever_else_it_answers() {
 }
 
 #[test]
-fn a_seeker_that_breaks_its_word_is_named_and_its_answer_is_not_used() {
+fn an_invalid_query_result_is_reported_and_not_used() {
     for (mode, expected) in [
         ("too-many", "256 entries were asked for, and 600 came"),
         ("twice", "came out of order, or beyond what was asked for"),
@@ -165,7 +165,7 @@ fn a_seeker_that_breaks_its_word_is_named_and_its_answer_is_not_used() {
 }
 
 #[test]
-fn a_seeker_is_told_as_a_keeper_of_tapes_with_one_grant() {
+fn a_store_with_queries_is_listed_with_one_grant() {
     let home = home();
     home.plugin("seeker", programs::SEEKER);
     home.plugin("keeper", programs::KEEPER);

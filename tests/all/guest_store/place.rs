@@ -123,7 +123,7 @@ async fn an_append_whose_reply_is_lost_is_not_doubled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_store_of_a_host_with_a_keeper_is_the_keepers() {
+async fn a_host_with_a_store_plugin_uses_it() {
     let kept = Kept::new().await;
     let draft = bub_tape::event("here", "{}").unwrap();
     assert_eq!(kept.open().append("a__b", vec![draft], None).await.unwrap(), 1);

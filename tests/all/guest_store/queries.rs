@@ -63,7 +63,7 @@ async fn a_search_of_a_long_tape_is_a_few_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_cannot_search_is_asked_once_and_read() {
+async fn a_server_without_search_is_queried_once_and_then_read() {
     let kept = Kept::new().await;
     kept.server().searches(Searching::Not);
     let tape = long(&kept).await;
@@ -76,7 +76,7 @@ async fn a_server_that_cannot_search_is_asked_once_and_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_text_is_too_long_or_too_odd_to_be_asked_for() {
+async fn any_text_can_be_searched_for() {
     let kept = Kept::new().await;
     kept.server().searches(Searching::Served);
     let tape = Tape::open(kept.open(), NAME).unwrap();
@@ -94,7 +94,7 @@ async fn no_text_is_too_long_or_too_odd_to_be_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_forgotten_is_not_found_on_the_other_side() {
+async fn forgotten_text_is_not_found_on_the_remote_store() {
     let kept = Kept::new().await;
     kept.server().searches(Searching::Served);
     let tape = Tape::open(kept.open(), NAME).unwrap().without_forgotten();

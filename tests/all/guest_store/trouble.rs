@@ -59,7 +59,7 @@ fn temporary_failures_are_tried_again() {
 }
 
 #[test]
-fn a_server_that_is_down_is_said_in_one_line_before_the_model_is_asked() {
+fn an_unreachable_server_is_reported_in_one_line_before_the_model_is_called() {
     let home = home();
     // Nobody listens there any more.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -72,7 +72,7 @@ fn a_server_that_is_down_is_said_in_one_line_before_the_model_is_asked() {
 }
 
 #[test]
-fn a_server_that_refuses_is_quoted_and_not_asked_again() {
+fn a_refusal_of_the_server_is_quoted_and_not_retried() {
     let server = StandIn::new(Arc::new(MemoryStore::new()), Some("another token"));
     let home = home();
     kept_at(&home, &server.base());
@@ -83,7 +83,7 @@ fn a_server_that_refuses_is_quoted_and_not_asked_again() {
 }
 
 #[test]
-fn a_server_that_goes_in_mid_turn_costs_nothing_that_was_said() {
+fn a_server_that_fails_during_a_turn_loses_no_entries() {
     let (home, server) = keeping();
     server.moody(|asked| if asked.writes_entries() { Mood::HangUp } else { Mood::Well });
     let model = Server::new([Answer::text("hello"), Answer::text("again")]);
@@ -123,7 +123,7 @@ fn a_server_that_is_slower_than_a_call_may_be_is_a_fault_with_a_name() {
 }
 
 #[test]
-fn wrong_ids_and_lines_that_are_none_are_named() {
+fn wrong_ids_and_invalid_lines_are_reported() {
     let line = |id: u64, payload: &str| {
         format!(r#"{{"id": {id}, "kind": "message", "payload": {payload}, "meta": {{}}, "date": "d"}}"#) + "\n"
     };
@@ -148,7 +148,7 @@ fn wrong_ids_and_lines_that_are_none_are_named() {
 }
 
 #[test]
-fn a_server_that_says_neither_yes_nor_no_has_stored_nothing() {
+fn an_ambiguous_answer_of_the_server_stores_nothing() {
     let (home, server) = keeping();
     server.moody(|asked| if asked.is_write() { Mood::Say("{}".to_owned()) } else { Mood::Well });
     let model = Server::new([Answer::text("hello")]);
@@ -157,7 +157,7 @@ fn a_server_that_says_neither_yes_nor_no_has_stored_nothing() {
 }
 
 #[test]
-fn a_keeper_that_did_not_load_is_not_replaced_by_other_tapes() {
+fn a_store_that_did_not_load_is_not_replaced() {
     let (home, _server) = keeping();
     std::fs::write(home.bub_home().join("plugins/tapes-http.wasm"), "no component").unwrap();
     let model = Server::new([Answer::text("hello")]);
@@ -172,7 +172,7 @@ fn a_keeper_that_did_not_load_is_not_replaced_by_other_tapes() {
 }
 
 #[test]
-fn a_keeper_of_other_bytes_is_not_replaced_either() {
+fn a_store_with_other_bytes_is_not_replaced_either() {
     let (home, server) = keeping();
     let digest = "0".repeat(64);
     home.configure(&format!("[plugins.tapes-http]\nfollow = false\ndigest = \"{digest}\""));
@@ -185,7 +185,7 @@ fn a_keeper_of_other_bytes_is_not_replaced_either() {
 }
 
 #[test]
-fn a_keeper_without_its_grant_keeps_nothing() {
+fn a_store_without_its_grant_stores_nothing() {
     let (home, server) = keeping();
     let home = home.strict();
     let config = std::fs::read_to_string(home.bub_home().join("config.toml")).unwrap();

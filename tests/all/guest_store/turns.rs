@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
-fn a_turn_stands_on_the_other_side_and_not_at_home() {
+fn a_turn_is_stored_remotely_and_not_locally() {
     let (home, server) = keeping();
     let model = Server::new([Answer::text("hello"), Answer::text("again")]);
     home.run(["hi"]).model(&model).finish().says("[cli:local]\nhello\n");
@@ -21,7 +21,7 @@ fn a_turn_stands_on_the_other_side_and_not_at_home() {
 }
 
 #[test]
-fn a_turn_with_a_tool_stands_there_as_it_would_in_a_file() {
+fn a_turn_with_a_tool_is_stored_as_in_a_file() {
     let kinds = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.kind).collect::<Vec<_>>();
     let run = |home: &Home| {
         home.configure("[plugins.odd_tools]\ngrants = [\"tools:*\"]");
@@ -41,7 +41,7 @@ fn a_turn_with_a_tool_stands_there_as_it_would_in_a_file() {
 }
 
 #[test]
-fn the_server_hears_the_token_and_nobody_else_does() {
+fn only_the_server_gets_the_token() {
     let (home, server) = keeping();
     let model = Server::new([Answer::text("hello")]);
     let run = home.run(["hi"]).model(&model).env("RUST_LOG", "trace");
@@ -67,7 +67,7 @@ fn a_turn_asks_the_server_seldom() {
 }
 
 #[test]
-fn somebody_who_writes_in_between_costs_new_ids_and_nothing_else() {
+fn a_concurrent_writer_only_changes_ids() {
     let (home, server) = keeping();
     let (tape, store) = (name(&home, "cli:local"), server.store());
     let done = AtomicBool::new(false);
@@ -125,7 +125,7 @@ fn a_conversation_longer_than_one_answer_is_read_whole() {
 
 /// What could not be written would be tried again at the beginning of every turn behind it.
 #[test]
-fn media_that_the_plugin_cannot_keep_are_refused_before_the_model_is_asked() {
+fn media_that_the_store_cannot_hold_are_rejected_before_the_model_is_called() {
     let (home, server) = keeping();
     let picture = |name: &str, size: usize, seed: u8| {
         let mut png = b"\x89PNG\r\n\x1a\n".to_vec();

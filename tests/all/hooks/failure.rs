@@ -65,7 +65,7 @@ fn observers_are_isolated_from_each_other_and_the_error_stays_the_first() {
 }
 
 #[test]
-fn what_an_observer_answers_is_said() {
+fn envelopes_of_an_observer_are_sent() {
     let home = bare_with(&[r#"run-model = { error = "no thoughts" }
 on-error = ["so sorry"]"#]);
     home.run(["hi"]).finish().fails("so sorry");
@@ -89,7 +89,7 @@ run-model = { error = "no thoughts" }"#]);
 }
 
 #[test]
-fn a_session_that_leaves_nothing_behind_leaves_no_tape() {
+fn an_ephemeral_session_leaves_no_tape() {
     let home = crate::home();
     home.run(["ECHO:hi", "--session-id", "temp/one"]).finish().says("[cli:local]\nhi\n");
     home.run(["ERR500", "--session-id", "temp/two"]).finish().fails("ERR500");

@@ -55,7 +55,7 @@ fn a_plugin_may_answer_in_the_models_place() {
 }
 
 #[test]
-fn every_plugin_hears_of_the_models_answer_exactly_once() {
+fn every_plugin_observes_the_models_answer_exactly_once() {
     let home = with(&["", "after-llm-call = { trap = true }", ""]);
     let server = Server::new([Answer::text("hello")]);
     let finished = home.run(["hi"]).model(&server).watched().finish().says("[cli:local]\nhello\n");
@@ -67,7 +67,7 @@ fn every_plugin_hears_of_the_models_answer_exactly_once() {
 }
 
 #[test]
-fn every_plugin_hears_of_a_call_that_failed_exactly_once() {
+fn every_plugin_observes_a_failed_call_exactly_once() {
     let home = with(&[""]);
     let server =
         Server::new([Answer::Whole(400, "application/json", r#"{"error": {"message": "not today"}}"#.to_owned())]);

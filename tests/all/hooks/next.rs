@@ -29,17 +29,17 @@ fn the_prompt_of_the_next_step_is_the_first_answer() {
 }
 
 #[test]
-fn an_agent_is_told_what_the_next_step_is_about() {
+fn an_agent_gets_the_prompt_of_the_next_step() {
     asking(r#"continue-prompt = "more""#).run(["hi"]).finish().says("[cli:local]\nnext: more\n");
 }
 
 #[test]
-fn when_nobody_has_a_next_step_the_loop_ends() {
+fn without_a_next_prompt_the_loop_ends() {
     asking("").run(["hi"]).finish().says("[cli:local]\nthe end\n");
 }
 
 #[test]
-fn after_a_turn_every_plugin_hears_of_it_once_behind_its_delivery() {
+fn after_a_turn_every_plugin_is_notified_once_after_delivery() {
     let home = bare_with(&[r#"run-model = "o""#, ""]);
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\no\n");
     let hooks: Vec<_> = finished.saw().iter().map(|seen| seen["hook"].clone()).collect();
@@ -50,7 +50,7 @@ fn after_a_turn_every_plugin_hears_of_it_once_behind_its_delivery() {
 }
 
 #[test]
-fn a_plugin_that_would_hear_of_its_own_selections_hears_of_no_other_turn() {
+fn a_plugin_limited_to_its_own_selections_is_notified_of_no_other_turn() {
     let home = bare_with(&[r#"run-model = "o""#, "", ""]);
     for (name, after_turn) in [("b", "selected"), ("c", "every")] {
         let path = home.bub_home().join(format!("plugins/{name}.wasm"));
@@ -65,7 +65,7 @@ fn a_plugin_that_would_hear_of_its_own_selections_hears_of_no_other_turn() {
 }
 
 #[test]
-fn the_next_turn_does_not_wait_for_what_is_done_behind_an_answer() {
+fn the_next_turn_does_not_wait_for_tasks_after_the_answer() {
     let home = bare_with(&[r#"run-model = "o""#, "after-turn = { wait = 4000 }"]);
     let mut chat = home.bub(["chat"]).watched().spoken_to().start();
     for message in ["one", "two"] {
@@ -84,7 +84,7 @@ fn the_next_turn_does_not_wait_for_what_is_done_behind_an_answer() {
 }
 
 #[test]
-fn what_fails_after_a_turn_fails_nothing() {
+fn a_failure_after_a_turn_has_no_effect() {
     let home = bare_with(&[
         "",
         r#"run-model = "o"
@@ -95,7 +95,7 @@ after-turn = { trap = true }"#,
 }
 
 #[test]
-fn after_a_turn_that_failed_nobody_is_asked() {
+fn after_a_failed_turn_no_observer_is_called() {
     let home = bare_with(&[r#"run-model = { error = "no thoughts" }"#]);
     let finished = home.run(["hi"]).watched().finish().fails("no thoughts");
     assert!(finished.asked("after-turn").is_empty(), "{finished}");

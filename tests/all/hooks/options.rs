@@ -24,13 +24,13 @@ fn lists(home: &Home, lines: &[&str]) -> Finished {
 }
 
 #[test]
-fn the_configured_models_are_listed_and_the_one_that_is_asked_is_marked() {
+fn the_configured_models_are_listed_and_the_current_one_is_marked() {
     lists(&offering(&[]), &["* mine:first", "  mine:second", "  mine:third"]);
     lists(&home(), &["* offline:demo"]);
 }
 
 #[test]
-fn what_the_session_has_chosen_is_marked_from_then_on() {
+fn the_model_chosen_by_the_session_is_marked() {
     let home = offering(&[]);
     home.run([",model mine:third"]).finish();
     lists(&home, &["  mine:first", "  mine:second", "* mine:third"]);
@@ -45,7 +45,7 @@ fn what_the_session_has_chosen_is_marked_from_then_on() {
 }
 
 #[test]
-fn choices_stand_in_the_order_of_the_hook_and_each_id_once() {
+fn choices_are_in_the_order_of_the_hook_without_duplicates() {
     let home = offering(&[
         "{ choices = [\"of:a\", \"mine:second\"] }",
         "{ choices = [{ id = \"of:b\", name = \"The second\" }, \"of:a\", \"\"] }",
@@ -56,7 +56,7 @@ fn choices_stand_in_the_order_of_the_hook_and_each_id_once() {
 }
 
 #[test]
-fn the_first_plugin_that_knows_says_which_is_current() {
+fn the_first_plugin_with_a_current_model_determines_it() {
     let home = offering(&[
         "{ choices = [\"of:a\"], current = \"of:a\" }",
         "{ choices = [\"of:b\"], current = \"of:b\" }",
@@ -66,7 +66,7 @@ fn the_first_plugin_that_knows_says_which_is_current() {
 }
 
 #[test]
-fn a_plugin_that_fails_is_left_out_aloud() {
+fn a_plugin_that_fails_is_left_out_with_a_warning() {
     for (answer, event, why) in [
         ("{ error = \"not today\" }", "plugin.error", "hook `provide-model-options` of plugin `b`: not today"),
         ("{ trap = true }", "plugin.fault", "hook `provide-model-options` of plugin `b`: trapped: "),
@@ -84,7 +84,7 @@ fn a_plugin_that_fails_is_left_out_aloud() {
 }
 
 #[test]
-fn a_plugin_that_is_not_granted_the_hook_is_not_asked() {
+fn a_plugin_without_the_hook_grant_is_not_called() {
     let home = offering(&["{ choices = [\"of:a\"] }"]).strict();
     let finished = lists(&home, &["* mine:first", "  mine:second", "  mine:third"]);
     assert!(finished.asked("provide-model-options").is_empty(), "{finished}");
@@ -105,7 +105,7 @@ fn names_are_one_line_and_their_number_is_bounded() {
 }
 
 #[test]
-fn a_plugin_without_the_grant_agent_is_told_how_to_get_it() {
+fn a_plugin_without_the_grant_agent_gets_the_command_that_gives_it() {
     let home = home();
     home.configure("[plugins.builtin]\ngrants = [\"hook:*\", \"tape:read\", \"tape:append\", \"tools:*\"]");
     home.run([",model"]).finish().fails("to give it: bub-wasm plugin grant builtin agent");

@@ -20,7 +20,7 @@ fn when_all_batches_are_empty_the_host_renders_the_output() {
 }
 
 #[test]
-fn every_plugin_is_offered_every_envelope_and_one_that_says_delivered_keeps_the_host_from_it() {
+fn every_plugin_gets_every_envelope_and_delivered_ones_are_not_sent_by_the_host() {
     let home = bare_with(&[r#"render-outbound = ["1", "2"]"#, "dispatch-outbound = true", "dispatch-outbound = false"]);
     let finished = home.run(["hi"]).watched().finish().says("");
     let seen: Vec<_> = finished.saw_hook("dispatch-outbound");
@@ -30,7 +30,7 @@ fn every_plugin_is_offered_every_envelope_and_one_that_says_delivered_keeps_the_
 }
 
 #[test]
-fn an_envelope_that_nobody_delivers_is_delivered_by_the_host() {
+fn the_host_delivers_envelopes_that_no_plugin_has_delivered() {
     let home = bare_with(&[r#"render-outbound = ["1"]"#, "dispatch-outbound = false"]);
     home.run(["hi"]).finish().says("[cli:local]\n1\n");
 }
@@ -43,7 +43,7 @@ fn an_error_while_dispatching_fails_the_turn() {
 }
 
 #[test]
-fn an_error_while_rendering_fails_the_turn_behind_its_saved_state() {
+fn an_error_while_rendering_fails_the_turn_after_its_state_was_saved() {
     let home = bare_with(&[r#"run-model = "o"
 render-outbound = { error = "no words" }"#]);
     let finished = home.run(["hi"]).watched().finish().fails("no words");

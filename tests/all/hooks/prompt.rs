@@ -11,20 +11,20 @@ fn without_a_model_a_prompt_of_text_is_the_output() {
 }
 
 #[test]
-fn without_a_model_a_prompt_of_parts_gives_the_content() {
+fn without_a_model_a_prompt_of_parts_returns_the_content() {
     let home = bare_with(&[r#"build-prompt = [{ type = "text", text = "p" }]"#]);
     home.run(["hi"]).finish().says("[cli:local]\nhi\n");
 }
 
 #[test]
-fn an_empty_prompt_is_the_content_and_nobody_else_is_asked() {
+fn an_empty_prompt_uses_the_content_and_no_other_plugin_is_called() {
     let home = bare_with(&[r#"build-prompt = "from a""#, r#"build-prompt = """#]);
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nhi\n");
     assert_eq!(finished.asked("build-prompt"), ["b"], "{finished}");
 }
 
 #[test]
-fn parts_that_are_none_are_the_content_in_any_spelling() {
+fn an_empty_list_of_parts_uses_the_content() {
     for parts in ["[]", "[ ]", " [\\n]"] {
         let home = bare_with(&[&format!("build-prompt = {{ parts = \"{parts}\" }}")]);
         let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nhi\n");
@@ -96,13 +96,13 @@ fn on_any_other_channel_it_is_text() {
 }
 
 #[test]
-fn a_comma_behind_a_blank_is_text() {
+fn a_comma_after_a_space_is_text() {
     let finished = bare_with(&[""]).run([" ,help"]).watched().finish();
     assert_eq!(finished.saw_hook("build-prompt")[0]["kind"], "normal", "{finished}");
 }
 
 #[test]
-fn a_command_that_nobody_knows_is_named_and_not_sent_to_the_model() {
+fn an_unknown_command_is_reported_and_not_sent_to_the_model() {
     let home = home();
     let server = Server::new([]);
     let finished = home.run([",no-such-thing"]).model(&server).finish();
@@ -111,7 +111,7 @@ fn a_command_that_nobody_knows_is_named_and_not_sent_to_the_model() {
 }
 
 #[test]
-fn a_prompt_is_asked_for_in_each_turn_anew() {
+fn each_turn_builds_its_prompt_again() {
     let home = bare();
     home.scripted("a", programs::SCRIPTED, "");
     for message in ["one", "two"] {

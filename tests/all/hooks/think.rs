@@ -26,7 +26,7 @@ fn a_stream_that_answers_false_passes_on_to_a_whole_text() {
 }
 
 #[test]
-fn a_whole_text_that_is_none_passes_on_to_a_stream() {
+fn a_missing_whole_text_falls_through_to_a_stream() {
     let home = bare();
     home.scripted("a", programs::SCRIPTED_STREAM, r#"run-model-stream = ["from ", "a"]"#);
     home.scripted("b", programs::SCRIPTED, "");
@@ -50,7 +50,7 @@ fn an_empty_answer_is_an_answer() {
 }
 
 #[test]
-fn nobody_who_answers_is_told_to_the_observers_as_a_failure_of_the_model() {
+fn a_turn_without_an_answer_is_reported_to_observers_as_a_failure_of_the_model() {
     let finished = bare_with(&[""]).run(["hi"]).watched().finish().says("[cli:local]\nhi\n");
     let told = finished.saw_hook("on-error");
     assert_eq!(told.len(), 1, "{finished}");
@@ -58,7 +58,7 @@ fn nobody_who_answers_is_told_to_the_observers_as_a_failure_of_the_model() {
 }
 
 #[test]
-fn an_error_in_the_stream_is_told_and_the_turn_goes_on() {
+fn an_error_event_in_a_stream_is_reported_and_the_turn_continues() {
     let home = bare();
     home.scripted("a", programs::SCRIPTED_STREAM, r#"run-model-stream = ["a", { error = "a hiccup" }, "b"]"#);
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nab\n");
@@ -68,7 +68,7 @@ fn an_error_in_the_stream_is_told_and_the_turn_goes_on() {
 }
 
 #[test]
-fn an_error_behind_events_ends_the_turn() {
+fn an_error_after_events_ends_the_turn() {
     let home = bare();
     home.scripted("a", programs::SCRIPTED_STREAM, r#"run-model-stream = ["a", { fail = "out of words" }]"#);
     home.run(["hi"]).finish().fails("out of words");

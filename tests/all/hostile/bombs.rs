@@ -7,7 +7,7 @@ use bub_tests::{Finished, Home, programs};
 use std::fs;
 
 #[test]
-fn a_plugin_that_never_says_what_it_is_is_refused() {
+fn a_plugin_whose_manifest_never_ends_is_rejected() {
     for mode in ["describe", "list-tools"] {
         let home = hostile(mode, LITTLE_FUEL);
         let finished = home.run(["hi"]).finish().says("[cli:local]\nhi\n");

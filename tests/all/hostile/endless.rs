@@ -109,7 +109,7 @@ fn calls_a_tool(home: &Home) -> (Finished, Server) {
 }
 
 #[test]
-fn what_is_asked_around_the_model_and_never_ends_is_left_out_aloud() {
+fn an_interceptor_of_the_model_that_never_ends_is_left_out_with_a_warning() {
     for hook in AROUND {
         let home = among_others(hook, &[hook]);
         let (finished, _server) = calls_a_tool(&home);
@@ -185,7 +185,7 @@ fn models_that_are_never_listed_are_left_out_of_the_list() {
 }
 
 #[test]
-fn a_reset_that_a_plugin_never_lets_go_is_refused_and_the_tape_stays() {
+fn a_reset_blocked_by_a_plugin_is_refused_and_the_tape_is_unchanged() {
     let home = among_others("before-reset", &["before-reset"]);
     home.run(["ECHO:kept"]).finish().says("[cli:local]\nkept\n");
     let finished = home.run([",tape.reset archive=true"]).finish();
@@ -195,7 +195,7 @@ fn a_reset_that_a_plugin_never_lets_go_is_refused_and_the_tape_stays() {
 }
 
 #[test]
-fn a_message_whose_fate_is_never_decided_is_heard() {
+fn a_message_whose_admission_never_ends_is_processed() {
     let home = among_others("admit-message", &["admit-message"]);
     assert_eq!(home.bub(["trust"]).finish().code, Some(0));
     let chat = home.bub(["chat"]).terminal(100, 30);
@@ -210,7 +210,7 @@ fn a_message_whose_fate_is_never_decided_is_heard() {
 const ASKED_WHEN_LOADED: [&str; 4] = ["describe", "list-tools", "list-commands", "name"];
 
 #[test]
-fn what_a_plugin_is_asked_when_it_is_loaded_ends_or_it_is_not_loaded() {
+fn a_plugin_whose_load_time_calls_never_end_is_not_loaded() {
     for place in ASKED_WHEN_LOADED {
         let home = among_others(place, &["*"]);
         let finished = home.run(["ECHO:all the same"]).finish().says("[cli:local]\nall the same\n");
@@ -242,7 +242,7 @@ const WANTED: [&[&str]; 8] = [
 ];
 
 #[test]
-fn a_keeper_of_tapes_that_never_ends_refuses_what_needs_a_tape() {
+fn a_store_that_never_ends_fails_whatever_needs_a_tape() {
     for function in KEEPER {
         let mut met = 0;
         for wanted in WANTED {
@@ -264,7 +264,7 @@ fn a_keeper_of_tapes_that_never_ends_refuses_what_needs_a_tape() {
 
 /// Whoever adds a contract adds a loop to it.
 #[test]
-fn there_is_a_loop_in_every_contract_that_is_asked() {
+fn every_contract_has_a_test_with_an_endless_loop() {
     let tried = STAGES.into_iter().chain(OTHERWISE).chain(AROUND);
     let others = [
         "continue-prompt",

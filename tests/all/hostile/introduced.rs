@@ -36,14 +36,14 @@ fn a_tools_name_is_one_that_models_and_terminals_take() {
 }
 
 #[test]
-fn a_tool_of_the_programs_own_is_nobody_elses() {
+fn builtin_tool_names_are_reserved() {
     for (name, owner) in [("bash", "shell"), ("fs_read", "workspace"), ("fs.read", "workspace")] {
         is_refused(&saying("tool", name), &format!("its tool `{name}` is there already, in plugin `{owner}`"));
     }
 }
 
 #[test]
-fn what_stands_in_every_request_is_short() {
+fn texts_that_are_part_of_every_request_are_limited() {
     is_refused(
         &saying("description", &"x".repeat(17 << 10)),
         "the description of its tool `hostile.tool` has more than 16 KiB",
@@ -53,7 +53,7 @@ fn what_stands_in_every_request_is_short() {
 }
 
 #[test]
-fn what_a_plugin_says_of_itself_is_obeyed_by_no_terminal() {
+fn control_characters_in_a_manifest_are_escaped() {
     for key in ["about", "version"] {
         let home = saying(key, "fine\u{1b}[2J\u{7}\nplugin `other` is trusted");
         let shown = home.bub(["plugin", "inspect", "hostile"]).finish();
@@ -75,7 +75,7 @@ fn doubling() -> Value {
 }
 
 #[test]
-fn a_schema_that_nobody_could_finish_checking_by_is_refused() {
+fn a_schema_that_is_too_expensive_to_check_is_rejected() {
     let patterns = json!({ "allOf": vec![json!({ "pattern": "(a{50}){50}" }); 65] });
     let around = (0..9).fold(json!({}), |inner, _| json!({ "allOf": [inner], "unevaluatedProperties": false }));
     for (schema, reason) in [

@@ -16,7 +16,7 @@ const LEFT: usize = 5 << 20;
 
 /// In a process of its own: here other tests run beside it.
 #[test]
-fn a_thousand_faults_in_one_process_leave_no_memory_behind() {
+fn a_thousand_faults_in_one_process_leak_no_memory() {
     let test = std::env::current_exe().expect("this program has a path");
     let mut alone = Command::new(test);
     alone.env_clear().env("BUB_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled"));

@@ -35,7 +35,7 @@ fn with_events_granted_it_writes_events_and_nothing_else() {
 }
 
 #[test]
-fn with_writing_granted_it_empties_no_tape_and_merges_what_is_no_fork_of_its_own() {
+fn with_writing_granted_it_cannot_empty_a_tape_or_merge_another_fork() {
     let (_home, finished) = writes(&["tape:read", "tape:append"]);
     assert_eq!(refused(&finished, "reset"), ["Denied"], "{finished}");
     let merge = refused(&finished, "merge");
@@ -43,7 +43,7 @@ fn with_writing_granted_it_empties_no_tape_and_merges_what_is_no_fork_of_its_own
 }
 
 #[test]
-fn no_name_leads_to_a_sidecar_of_somebody_else() {
+fn no_name_opens_the_sidecar_of_another_plugin() {
     let (_home, finished) = writes(&["tape:read", "tape:append"]);
     let sidecars = refused(&finished, "sidecar");
     assert_eq!(sidecars.len(), 7, "{finished}");
@@ -55,7 +55,7 @@ fn no_name_leads_to_a_sidecar_of_somebody_else() {
 }
 
 #[test]
-fn behind_the_answer_nobody_speaks_in_its_place() {
+fn after_the_answer_no_plugin_can_emit_events() {
     let (_home, finished) = writes(&["tape:read"]);
     for place in ["final", "text"] {
         assert_eq!(refused(&finished, place), ["Denied"], "{place}\n{finished}");

@@ -26,7 +26,7 @@ fn component(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn an_import_that_nobody_serves_is_named() {
+fn an_unknown_import_is_named() {
     for name in ["wasi:nowhere/thing@0.2.0", "env:memory/all@1.0.0"] {
         is_refused(&component(&format!("(import \"{name}\" (instance (export \"do\" (func))))")), name);
     }

@@ -15,7 +15,7 @@ fn told(home: &Home) -> String {
 }
 
 #[test]
-fn no_connection_leaves_a_guest_by_a_socket_of_its_own() {
+fn a_guest_cannot_open_sockets() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("it is ours");
     let home = hostile("connect", "");
@@ -43,7 +43,7 @@ fn no_guest_listens_or_looks_up_names() {
 }
 
 #[test]
-fn a_guest_sees_no_variable_no_file_and_no_word_that_is_typed() {
+fn a_guest_sees_no_variable_file_or_standard_input() {
     // The first argument of a program is its own name, where it has one.
     let told = told(&hostile("surroundings", ""));
     assert!(told.starts_with("0 variables, ") && told.ends_with(" arguments, root false, 0 bytes"), "{told}");
@@ -63,13 +63,13 @@ fn chance_for_a_terabyte_is_refused_before_it_is_made() {
 }
 
 #[test]
-fn whoever_waits_for_nothing_waits_for_nobody() {
+fn an_empty_poll_fails() {
     faults(&hostile("poll-nothing", ""), "hi", "build-prompt", "trapped: ");
 }
 
 /// Nothing of a processor shows in what is no number, so that a turn can be run again on another.
 #[test]
-fn what_is_no_number_has_the_same_bits_however_it_was_made() {
+fn nan_has_canonical_bits() {
     let told = told(&hostile("nan", ""));
     let (double, single) = ("7ff8000000000000", "7fc00000");
     assert_eq!(told, [[double; 7].as_slice(), &[single; 2]].concat().join(" "));

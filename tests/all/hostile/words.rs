@@ -11,7 +11,7 @@ fn json(home: &Home, json: &str) {
 }
 
 #[test]
-fn json_that_is_none_is_refused_by_every_call_of_the_host() {
+fn invalid_json_is_rejected_by_every_host_call() {
     for bad in BAD {
         let home = hostile("words", "");
         json(&home, bad);
@@ -25,7 +25,7 @@ fn json_that_is_none_is_refused_by_every_call_of_the_host() {
 }
 
 #[test]
-fn json_that_is_none_breaks_the_contract_of_every_stage_that_answers_some() {
+fn invalid_json_breaks_the_contract_of_every_stage_that_returns_json() {
     for bad in BAD {
         for hook in ["load-state", "build-prompt", "render-outbound"] {
             let home = hostile(hook, "");
@@ -51,7 +51,7 @@ fn agent(hook: &str, mode: &str, bad: &str) -> (Finished, Server) {
 }
 
 #[test]
-fn json_that_is_none_breaks_the_contract_of_every_hook_around_a_model() {
+fn invalid_json_breaks_the_contract_of_every_hook_around_a_model() {
     for bad in BAD {
         let hooks = ["before-llm-call", "before-tool-call", "after-tool-call", "selector"];
         for (hook, mode) in hooks.map(|hook| (hook, hook)).into_iter().chain([("selector", "notes")]) {
@@ -62,7 +62,7 @@ fn json_that_is_none_breaks_the_contract_of_every_hook_around_a_model() {
 }
 
 #[test]
-fn json_that_is_none_is_no_result_of_a_tool() {
+fn invalid_json_is_not_a_tool_result() {
     for bad in BAD {
         let (finished, server) = agent("call-tool", "call-tool", bad);
         let messages = server.requests()[1].messages();
@@ -74,7 +74,7 @@ fn json_that_is_none_is_no_result_of_a_tool() {
 }
 
 #[test]
-fn json_that_is_none_describes_no_parameters() {
+fn invalid_json_is_not_a_schema_of_parameters() {
     for bad in BAD {
         let home = hostile("parameters", "");
         json(&home, bad);
@@ -84,7 +84,7 @@ fn json_that_is_none_describes_no_parameters() {
 }
 
 #[test]
-fn json_that_is_none_describes_no_configuration() {
+fn invalid_json_is_not_a_schema_of_a_configuration() {
     for bad in BAD {
         let home = hostile("schema", "");
         json(&home, bad);
@@ -130,7 +130,7 @@ fn json_that_readers_disagree_about_ends_no_turn_of_an_agent() {
 }
 
 #[test]
-fn a_model_that_is_asked_before_a_model_is_asked_ends_at_the_fifth() {
+fn recursive_model_calls_end_at_the_fifth_level() {
     let home = home().strict();
     home.plugin("hostile", programs::HOSTILE);
     let grants = "[\"hook:before-llm-call\", \"model:*\"]";

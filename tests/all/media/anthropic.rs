@@ -58,7 +58,7 @@ fn pictures_and_documents_become_blocks_in_this_turn_and_the_next() {
 }
 
 #[test]
-fn sound_is_refused_when_it_is_asked_about_and_left_out_when_it_was_said_before() {
+fn audio_is_rejected_in_the_current_message_and_omitted_from_earlier_ones() {
     let home = home_with_picture();
     put(&home, "a.wav", &wav());
     let server = Server::new([ok()]);

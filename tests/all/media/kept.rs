@@ -40,7 +40,7 @@ fn the_next_turn_sees_what_was_attached_to_an_earlier_one() {
 
 /// What was attached may be why it failed, and would fail every turn after it.
 #[test]
-fn a_failed_turn_keeps_the_words_and_says_what_was_attached() {
+fn a_failed_turn_keeps_the_text_and_describes_the_attachments() {
     let home = home_with_picture();
     let server = Server::new([Answer::refusal("this model has no eyes"), Answer::text("fine")]);
     say(&home, &server, "look", &["dot.png"]).fails("no eyes");
@@ -51,7 +51,7 @@ fn a_failed_turn_keeps_the_words_and_says_what_was_attached() {
 }
 
 #[test]
-fn what_is_shown_of_a_tape_says_what_media_are_and_not_their_data() {
+fn media_on_a_tape_are_described_without_their_data() {
     let home = home_with_picture();
     tape_with_picture(&home);
     for command in [["tape", "show", "--full"], ["tape", "search", "look"], ["tape", "export", "--format=markdown"]] {
@@ -87,7 +87,7 @@ fn the_context_that_is_shown_holds_what_a_model_would_get() {
 }
 
 #[test]
-fn a_model_that_searches_the_tape_is_told_without_data() {
+fn a_search_by_the_model_returns_no_media_data() {
     let home = home_with_picture();
     tape_with_picture(&home);
     let search = Answer::tool_call("tape_search", r#"{"query": "look"}"#);

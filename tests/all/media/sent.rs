@@ -64,7 +64,7 @@ fn addresses_are_passed_on_as_they_stand() {
 }
 
 #[test]
-fn what_was_attached_is_still_there_when_the_model_has_called_a_tool() {
+fn attachments_are_still_there_after_a_tool_call() {
     let home = home_with_picture();
     let server = Server::new([Answer::tool_call("tape_info", "{}"), Answer::text("done")]);
     say(&home, &server, "look", &["dot.png"]).says("[cli:local]\ndone\n");
@@ -92,7 +92,7 @@ fn the_largest_attachment_reaches_the_model_in_this_turn_and_the_next() {
 }
 
 #[test]
-fn plugins_are_shown_a_mark_in_place_of_the_data() {
+fn plugins_see_placeholders_instead_of_media_data() {
     let home = home_with_picture();
     home.scripted("spy", programs::SCRIPTED, "");
     let server = Server::new([Answer::text("seen")]);

@@ -13,7 +13,7 @@ fn a_memory_that_was_never_written_to_is_empty() {
 }
 
 #[test]
-fn a_note_of_a_day_is_kept() {
+fn a_daily_note_is_stored() {
     let home = keeping();
     call(&home, "memory.daily", &json!({ "content": "worked on memory", "date": "2025-07-17" }));
     let note = ("2025-07-17".to_owned(), "# 2025-07-17\n\nworked on memory".to_owned());
@@ -21,7 +21,7 @@ fn a_note_of_a_day_is_kept() {
 }
 
 #[test]
-fn of_two_notes_of_a_day_on_an_old_tape_the_later_one_holds() {
+fn the_later_of_two_notes_for_a_day_on_an_old_tape_is_used() {
     let home = keeping();
     let note = |content: &str| {
         let data = json!({ "date": "2025-07-17", "content": content, "updated_at": "" });
@@ -98,7 +98,7 @@ fn how_long_notes_are_kept_is_configured() {
 }
 
 #[test]
-fn a_session_has_no_zone_until_something_is_saved_in_it() {
+fn a_session_has_no_section_until_something_is_saved_in_it() {
     let home = keeping();
     for _ in 0..3 {
         system(&home, SESSION);
@@ -111,7 +111,7 @@ fn a_session_has_no_zone_until_something_is_saved_in_it() {
 }
 
 #[test]
-fn an_old_tape_without_a_zone_keeps_its_view_and_gets_none() {
+fn an_old_tape_without_a_section_keeps_its_view_and_gets_none() {
     let home = keeping();
     let message = |role: &str, text: &str| ("message", json!({ "role": role, "content": text }), json!({}));
     let start = ("anchor", json!({ "name": "session/start", "state": { "owner": "human" } }), json!({}));
@@ -143,7 +143,7 @@ fn the_version_grows_by_one_with_each_write() {
 }
 
 #[test]
-fn what_is_added_to_a_day_stands_behind_what_it_has() {
+fn text_added_to_a_day_follows_its_earlier_text() {
     let home = keeping();
     for content in ["morning work", "afternoon work"] {
         call(&home, "memory.daily", &json!({ "content": content, "date": "2025-07-17" }));
@@ -153,7 +153,7 @@ fn what_is_added_to_a_day_stands_behind_what_it_has() {
 }
 
 #[test]
-fn clearing_forgets_everything_in_both_zones() {
+fn clearing_removes_everything_in_both_sections() {
     let home = keeping();
     for line in [",memory.save content=a", ",memory.daily content=b", ",memory.save content=c scope=session"] {
         typed(&home, line);
@@ -189,7 +189,7 @@ fn the_prompt_has_what_is_remembered_and_how_to_remember() {
 }
 
 #[test]
-fn todays_notes_stand_apart_from_recent_ones() {
+fn todays_notes_are_separate_from_recent_ones() {
     let home = keeping();
     let today = today(&home);
     let date: jiff::civil::Date = today.parse().expect("a date");
@@ -234,7 +234,7 @@ fn another_process_finds_what_was_remembered() {
 }
 
 #[test]
-fn the_zone_with_the_highest_version_holds_wherever_it_stands() {
+fn the_section_with_the_highest_version_is_current_wherever_it_is() {
     let home = keeping();
     let long_term = |text: &str| {
         ("event", json!({ "name": "memory.long_term", "data": { "content": text, "updated_at": "" } }), json!({}))
@@ -264,7 +264,7 @@ fn the_zone_with_the_highest_version_holds_wherever_it_stands() {
 }
 
 #[test]
-fn a_zone_is_anchor_events_anchor_without_a_gap() {
+fn a_section_is_contiguous_between_its_anchors() {
     let home = keeping();
     typed(&home, ",memory.save content='test content'");
     typed(&home, ",memory.daily content=x date=2025-07-17");
@@ -281,7 +281,7 @@ fn a_zone_is_anchor_events_anchor_without_a_gap() {
 }
 
 #[test]
-fn what_is_not_memorys_inside_a_zone_is_passed_over() {
+fn foreign_entries_inside_a_section_are_ignored() {
     let home = keeping();
     let other = ("event", json!({ "name": "other.thing", "data": { "content": "x" } }), json!({}));
     let strange = ("memo", json!({ "content": "y" }), json!({}));

@@ -15,7 +15,7 @@ const STEPS: [&str; 7] = [
 
 /// Wherever a writer ends, the zone is the old one or the new one, and the next writer goes on with it.
 #[test]
-fn a_writer_that_is_cut_off_leaves_the_old_zone_or_the_new_one() {
+fn an_interrupted_writer_leaves_the_old_section_or_the_new_one() {
     let mut outcomes = [0, 0];
     for step in STEPS {
         let home = keeping();

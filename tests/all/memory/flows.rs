@@ -34,7 +34,7 @@ fn lines(lines: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_new_session_has_its_start_and_no_zone() {
+fn a_new_session_has_its_start_and_no_section() {
     let home = keeping();
     let server = Server::new([Answer::text("Hi! How can I help?")]);
     home.run(["hello"]).model(&server).finish().says("[cli:local]\nHi! How can I help?\n");
@@ -48,7 +48,7 @@ fn a_new_session_has_its_start_and_no_zone() {
 }
 
 #[test]
-fn what_is_remembered_is_a_zone_of_the_sidecar_and_the_tape_holds_the_conversation_alone() {
+fn memory_is_a_section_of_the_sidecar_and_the_tape_has_the_conversation_only() {
     let home = keeping();
     let server = Server::new([
         Answer::text("Hi!"),
@@ -85,7 +85,7 @@ fn what_is_remembered_is_a_zone_of_the_sidecar_and_the_tape_holds_the_conversati
 }
 
 #[test]
-fn the_next_days_note_stands_behind_those_of_the_days_before() {
+fn the_next_days_note_follows_those_of_earlier_days() {
     let home = keeping();
     let data = |data: Value| json!({ "name": "memory.daily", "data": data });
     let long_term = json!({ "name": "memory.long_term", "data": { "content": "User likes Python", "updated_at": "" } });

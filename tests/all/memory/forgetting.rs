@@ -30,7 +30,7 @@ fn a_dry_run_lists_what_would_be_forgotten_and_forgets_nothing() {
 }
 
 #[test]
-fn what_is_forgotten_is_in_no_zone_and_the_rest_stays() {
+fn forgotten_text_is_in_no_section_and_other_text_is_kept() {
     let home = with_number();
     let answer = typed(&home, &format!(",memory.forget {SECRET}"));
     assert!(answer.starts_with("forgotten, lines of the memory: 3"), "{answer}");
@@ -49,7 +49,7 @@ fn a_scope_that_is_named_is_the_only_one_that_forgets() {
 }
 
 #[test]
-fn what_nothing_matches_writes_nothing() {
+fn a_query_without_a_match_writes_nothing() {
     let home = with_number();
     let before = entries(&home, WORKSPACE);
     let answer = typed(&home, ",memory.forget coffee");
@@ -59,7 +59,7 @@ fn what_nothing_matches_writes_nothing() {
 
 /// The older zones still stand in the file; neither the agent's search nor recall gives them away, and no view holds them.
 #[test]
-fn superseded_zones_are_found_by_nobody() {
+fn superseded_sections_are_not_found() {
     let home = with_number();
     let zones = |found: &Value| found.as_str().unwrap_or_default().matches("memory.long_term").count();
     typed(&home, &format!(",memory.forget {SECRET}"));
@@ -102,7 +102,7 @@ fn a_selector_finds_of_memory_what_holds_and_sees_none_of_it() {
 }
 
 #[test]
-fn a_search_of_the_conversation_finds_what_recall_looks_for_and_not_what_it_has_said() {
+fn a_search_of_the_conversation_finds_messages_and_not_earlier_recalls() {
     let home = keeping();
     let said = Answer::text("The heron nests by the river.");
     home.run(["where?"]).model(&Server::new([said])).finish();
@@ -133,7 +133,7 @@ fn file(home: &Home, session: &str) -> String {
 }
 
 #[test]
-fn what_was_said_with_it_leaves_the_requests_of_all_sessions_and_the_rest_stays() {
+fn forgotten_text_leaves_the_requests_of_all_sessions_and_other_text_is_kept() {
     let home = keeping();
     say(&home, SESSION, &format!("My phone is {SECRET}."), &format!("Noted: {SECRET}."));
     say(&home, SESSION, "And I like tea.", "So do I.");
@@ -222,7 +222,7 @@ fn no_search_and_no_recall_finds_what_was_forgotten() {
 }
 
 #[test]
-fn what_was_said_is_forgotten_in_one_session_where_its_memory_is_named() {
+fn with_session_scope_text_is_forgotten_in_one_session() {
     let home = keeping();
     for session in [SESSION, "another"] {
         say(&home, session, &format!("My phone is {SECRET}."), "Noted.");
@@ -234,7 +234,7 @@ fn what_was_said_is_forgotten_in_one_session_where_its_memory_is_named() {
 
 /// A date names the notes of a day; the texts of those are looked for, and not the date, which stands everywhere.
 #[test]
-fn forgetting_a_day_forgets_what_was_said_of_its_notes_and_nothing_else_of_that_day() {
+fn forgetting_a_day_forgets_its_notes_in_the_conversation_and_nothing_else() {
     let home = keeping();
     say(&home, SESSION, "On 2025-07-17 I planted an old apple tree.", "Noted.");
     say(&home, SESSION, "On 2025-07-17 it rained.", "It did.");
@@ -245,7 +245,7 @@ fn forgetting_a_day_forgets_what_was_said_of_its_notes_and_nothing_else_of_that_
 }
 
 #[test]
-fn a_peer_can_have_nothing_forgotten_that_was_said() {
+fn a_peer_cannot_forget_messages() {
     let home = keeping();
     home.configure("[channels.telegram]\nowners = [\"boss\"]\npeers = [\"friend\"]\ntools = [\"memory.forget\"]");
     let from = |sender: &'static str, message: &'static str| {
@@ -266,7 +266,7 @@ fn a_peer_can_have_nothing_forgotten_that_was_said() {
 
 /// What the context builder has made of a conversation, its summary and the exchanges that it keeps to be found again.
 #[test]
-fn no_summary_and_no_retrieval_of_the_context_builder_gives_it_back() {
+fn summaries_and_retrieval_of_the_context_builder_do_not_restore_forgotten_text() {
     let home = keeping();
     home.configure(
         "selector = \"context-builder\"\n[plugins.context-builder.config]\nsliding_window_size = 2\nsummary_after_messages = 2\nmin_similarity = 0.01",

@@ -12,7 +12,7 @@ fn holding(grants: &[&str]) -> Home {
 }
 
 #[test]
-fn it_holds_what_its_manifest_says_and_nothing_else() {
+fn it_holds_exactly_the_grants_of_its_manifest() {
     let home = home();
     let finished = home.bub(["plugin", "list", "--json"]).finish();
     let listed: Value = serde_json::from_str(&finished.stdout).expect("JSON");
@@ -81,7 +81,7 @@ fn without_writing_what_is_remembered_is_shown_and_nothing_is_written() {
 }
 
 #[test]
-fn without_any_grant_the_turn_goes_on() {
+fn without_any_grant_the_turn_continues() {
     let home = holding(&["hook:system-prompt"]);
     let system = system(&home, SESSION);
     assert!(system.contains("Today is ") && block(&system).is_none(), "{system}");

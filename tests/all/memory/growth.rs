@@ -36,7 +36,7 @@ fn gc(home: &Home) -> String {
 }
 
 #[test]
-fn versions_that_were_replaced_long_ago_go_and_what_holds_and_what_is_no_zones_stays() {
+fn old_superseded_versions_are_removed_and_everything_else_is_kept() {
     let home = grown(40);
     let before = std::fs::metadata(home.tape_file(WORKSPACE)).expect("a tape").len();
     let last = entries(&home, WORKSPACE).last().cloned().expect("entries");
@@ -68,7 +68,7 @@ fn a_version_that_was_replaced_lately_is_kept_for_as_long_as_is_configured() {
 }
 
 #[test]
-fn a_turn_tidies_up_behind_its_answer_once_a_day() {
+fn a_turn_compacts_memory_once_a_day_after_its_answer() {
     let home = grown(40);
     assert!(system(&home, SESSION).contains("version 40"));
     assert_eq!(held(&home), ["40"]);
@@ -103,7 +103,7 @@ fn wherever_it_ends_the_version_that_holds_is_there() {
 
 /// Some write to the memory while others tidy it up: no note is lost.
 #[test]
-fn writers_and_those_who_tidy_up_get_along() {
+fn concurrent_writers_and_compaction_do_not_conflict() {
     const NOTES: usize = 6;
     let home = grown(60);
     std::thread::scope(|scope| {

@@ -47,7 +47,7 @@ fn at_the_end_of_the_versions_a_write_is_refused() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_said() {
+fn invalid_arguments_are_reported() {
     let home = keeping();
     let cases = [
         ("memory.save", json!({ "content": "x", "scope": "world" }), "scope"),

@@ -31,7 +31,7 @@ fn the_owner_is_shown_the_workspaces_memory_on_any_channel() {
 }
 
 #[test]
-fn a_peer_is_shown_it_and_is_not_told_how_to_write() {
+fn a_peer_sees_it_without_instructions_to_write() {
     let home = with_people();
     let system = system_of(&home, &said_by("friend", "hi"));
     assert!(system.contains("behind the clock") && !system.contains("memory.save"), "{system}");
@@ -39,7 +39,7 @@ fn a_peer_is_shown_it_and_is_not_told_how_to_write() {
 }
 
 #[test]
-fn a_stranger_is_neither_shown_it_nor_told_of_it() {
+fn an_anonymous_sender_neither_sees_it_nor_hears_of_it() {
     let home = with_people();
     let system = system_of(&home, &said_by("nobody", "hi"));
     assert!(!system.contains("behind the clock"), "{system}");
@@ -54,7 +54,7 @@ fn a_stranger_is_neither_shown_it_nor_told_of_it() {
 }
 
 #[test]
-fn neither_a_peer_nor_a_stranger_writes_to_any_memory() {
+fn neither_a_peer_nor_an_anonymous_sender_can_write_memory() {
     let home = with_people();
     let before = entries(&home, WORKSPACE);
     for sender in ["friend", "nobody"] {
@@ -91,7 +91,7 @@ fn only_in_an_owners_turn_does_a_plugin_write_to_the_workspaces_tape() {
 }
 
 #[test]
-fn a_strangers_turn_drops_no_old_notes() {
+fn the_turn_of_an_anonymous_sender_drops_no_old_notes() {
     let home = home();
     home.configure("[channels.telegram]\nowners = [\"boss\"]");
     typed(&home, ",memory.daily content=old date=2020-01-01");

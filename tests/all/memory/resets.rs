@@ -46,7 +46,7 @@ fn a_tape_that_the_agent_empties_into_an_archive_has_a_copy_of_its_memory_beside
 }
 
 #[test]
-fn behind_a_reset_the_next_step_has_no_zone() {
+fn after_a_reset_the_next_step_has_no_section() {
     let home = remembering();
     call(&home, "tape.reset", &json!({ "archive": true }));
     assert!(kept(&home, SESSION).is_empty());
@@ -72,7 +72,7 @@ fn so_does_the_programs_own_command() {
 }
 
 #[test]
-fn what_is_thrown_away_leaves_no_copy() {
+fn a_reset_without_an_archive_keeps_no_copy() {
     for by_tool in [true, false] {
         let home = remembering();
         match by_tool {
@@ -93,7 +93,7 @@ fn a_session_that_remembers_nothing_leaves_no_copy() {
 }
 
 #[test]
-fn tidying_up_leaves_the_copies_alone() {
+fn garbage_collection_keeps_the_copies() {
     let home = remembering();
     typed(&home, ",tape.reset archive=true");
     let finished = home.bub(["tape", "gc"]).finish();

@@ -4,7 +4,7 @@ use super::*;
 use std::collections::BTreeSet;
 
 #[test]
-fn what_one_session_saves_all_sessions_of_the_workspace_see() {
+fn memory_saved_by_one_session_is_visible_in_all_sessions_of_the_workspace() {
     let home = keeping();
     call(&home, "memory.save", &json!({ "content": "Deploys on Fridays are forbidden." }));
     for session in [SESSION, "another", "cli_session"] {
@@ -18,7 +18,7 @@ fn what_one_session_saves_all_sessions_of_the_workspace_see() {
 }
 
 #[test]
-fn what_a_session_keeps_for_itself_no_other_sees() {
+fn memory_of_a_session_is_not_visible_in_others() {
     let home = keeping();
     call_in(&home, "one", "memory.save", &json!({ "content": "mine alone", "scope": "session" }));
     assert!(system(&home, "one").contains("## Long-term Memory of this Session\nmine alone"));
@@ -26,7 +26,7 @@ fn what_a_session_keeps_for_itself_no_other_sees() {
 }
 
 #[test]
-fn the_shared_memory_stands_before_the_sessions_own() {
+fn the_shared_memory_comes_before_the_sessions_own() {
     let home = keeping();
     call(&home, "memory.save", &json!({ "content": "own", "scope": "session" }));
     call(&home, "memory.save", &json!({ "content": "shared" }));
@@ -48,7 +48,7 @@ fn another_workspace_sees_nothing_of_it() {
 }
 
 #[test]
-fn what_is_saved_is_there_before_the_turn_ends() {
+fn saved_memory_is_visible_before_the_turn_ends() {
     let home = keeping();
     let server = Server::new([Answer::tool_call("memory_save", r#"{"content":"early"}"#), Answer::Silence]);
     let turn = home.run(["go on"]).model(&server).start();
@@ -96,7 +96,7 @@ fn two_turns_that_write_at_the_same_time_lose_nothing() {
 }
 
 #[test]
-fn a_turn_inside_a_turn_sees_the_shared_memory_and_keeps_none_of_its_own() {
+fn a_nested_turn_sees_the_shared_memory_and_keeps_none_of_its_own() {
     let home = keeping();
     typed(&home, ",memory.save content='known to all'");
     let server = Server::new([
@@ -113,7 +113,7 @@ fn a_turn_inside_a_turn_sees_the_shared_memory_and_keeps_none_of_its_own() {
 }
 
 #[test]
-fn what_is_kept_in_a_database_is_shared_as_well() {
+fn memory_in_a_database_is_shared_too() {
     let home = keeping();
     home.configure("tape_store = \"sqlite:tapes.sqlite\"");
     for content in ["first", "second"] {

@@ -160,7 +160,7 @@ fn a_crash_leaves_no_result_without_its_taint() {
 }
 
 #[test]
-fn what_is_read_of_an_earlier_tainted_phase_taints_the_turn_again() {
+fn reading_an_earlier_tainted_phase_taints_the_turn_again() {
     let home = tainted_conversation();
     home.run([",tape.handoff name=part-two"]).finish();
     let search = Answer::tool_call("tape_search", r#"{"query": "deeds"}"#);
@@ -171,7 +171,7 @@ fn what_is_read_of_an_earlier_tainted_phase_taints_the_turn_again() {
 }
 
 #[test]
-fn no_plugin_writes_the_event_that_says_what_taints() {
+fn no_plugin_can_write_the_taint_event() {
     let home = home();
     home.configure("[plugins.trier]\ngrants = [\"tape:read\", \"tape:append\", \"hook:*\"]");
     home.configure("[plugins.trier.config]\ntries = [\"event:turn.tainted\", \"tape:event\"]");

@@ -34,27 +34,27 @@ fn the_table_has_sixty_flows_and_each_once() {
 }
 
 #[test]
-fn what_leaves_a_tainted_turn_is_judged_as_the_table_says_in_the_first_quarter() {
+fn flows_of_a_tainted_turn_match_the_table_in_the_first_quarter() {
     part(0, 4);
 }
 
 #[test]
-fn what_leaves_a_tainted_turn_is_judged_as_the_table_says_in_the_second_quarter() {
+fn flows_of_a_tainted_turn_match_the_table_in_the_second_quarter() {
     part(1, 4);
 }
 
 #[test]
-fn what_leaves_a_tainted_turn_is_judged_as_the_table_says_in_the_third_quarter() {
+fn flows_of_a_tainted_turn_match_the_table_in_the_third_quarter() {
     part(2, 4);
 }
 
 #[test]
-fn what_leaves_a_tainted_turn_is_judged_as_the_table_says_in_the_last_quarter() {
+fn flows_of_a_tainted_turn_match_the_table_in_the_last_quarter() {
     part(3, 4);
 }
 
 #[test]
-fn who_allows_send_beforehand_allows_a_flow_and_no_other_effect_does() {
+fn allowing_send_in_advance_allows_a_flow_and_other_effects_do_not() {
     let flow = FLOWS.iter().find(|flow| flow.expected == Verdict::Ask && flow.arguments.contains("{raw}"));
     let flow = flow.expect("there is one");
     for (allowed, arrives) in [("write,run", false), ("send", true)] {

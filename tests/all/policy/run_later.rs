@@ -94,7 +94,7 @@ fn an_edit_of_what_runs_later_is_run_too() {
 }
 
 #[test]
-fn who_allows_run_allows_what_runs_later() {
+fn allowing_run_allows_files_that_run_later() {
     let home = untrusted();
     writes(&home, &[".git/hooks/pre-commit"], &["--allow", "run"]);
     assert!(home.workspace().join(".git/hooks/pre-commit").exists());
@@ -108,7 +108,7 @@ fn a_clean_owner_writes_what_runs_later_unasked() {
 }
 
 #[test]
-fn the_owner_is_asked_for_run_and_told_what_runs_later() {
+fn the_approval_is_for_run_and_names_the_file_that_runs_later() {
     let home = untrusted();
     let chat = home.bub(["chat"]).terminal(200, 40);
     chat.sees("Trust this workspace? [y/N]");
@@ -124,7 +124,7 @@ fn the_owner_is_asked_for_run_and_told_what_runs_later() {
 }
 
 #[test]
-fn what_is_written_is_not_taken_for_where() {
+fn file_content_is_not_mistaken_for_a_path() {
     let home = untrusted();
     let arguments = json!({ "path": "list.txt", "content": ".git/hooks/pre-commit" });
     home.run([format!("TOOL:fs.write {arguments}").as_str(), "--allow", "write"]).finish();

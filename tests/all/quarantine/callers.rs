@@ -46,7 +46,7 @@ fn breaks_thrice(serve: &Serve<'_>, token: &str, sessions: &[&str]) {
 }
 
 #[test]
-fn what_a_stranger_breaks_is_taken_from_that_stranger_alone() {
+fn faults_caused_by_an_anonymous_sender_quarantine_for_that_sender_only() {
     let home = obedient();
     let (mallory, alice) = (caller(&home, "mallory", "anonymous"), caller(&home, "alice", "anonymous"));
     let model = echo();
@@ -69,7 +69,7 @@ fn what_a_stranger_breaks_is_taken_from_that_stranger_alone() {
 }
 
 #[test]
-fn strangers_however_many_take_nothing_from_others() {
+fn any_number_of_anonymous_senders_cannot_quarantine_for_others() {
     let home = obedient();
     let tokens = ["a", "b", "c", "d"].map(|name| caller(&home, name, "anonymous"));
     let model = echo();
@@ -81,7 +81,7 @@ fn strangers_however_many_take_nothing_from_others() {
 }
 
 #[test]
-fn two_peers_or_the_owner_twice_take_it_from_everybody() {
+fn two_peers_or_the_owner_twice_quarantine_for_everyone() {
     for owner_alone in [true, false] {
         let home = obedient();
         let (ada, bob) = (caller(&home, "ada", "peer"), caller(&home, "bob", "peer"));
@@ -112,7 +112,7 @@ fn time_passes(home: &Home) {
 }
 
 #[test]
-fn a_trial_that_a_stranger_breaks_is_tried_again_by_others() {
+fn a_trial_that_an_anonymous_sender_breaks_is_repeated_for_others() {
     let home = obedient();
     let mallory = caller(&home, "mallory", "anonymous");
     let model = echo();
@@ -128,7 +128,7 @@ fn a_trial_that_a_stranger_breaks_is_tried_again_by_others() {
 }
 
 #[test]
-fn a_file_of_another_version_says_nothing() {
+fn a_file_of_another_version_is_ignored() {
     let home = weak("build-prompt", TRAP);
     (0..3).for_each(|_| drop(super::breaks(&home, "a")));
     assert_eq!(listed(&home).len(), 1);

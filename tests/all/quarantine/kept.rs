@@ -60,7 +60,7 @@ fn a_call_that_its_deadline_ended_is_kept_as_well() {
 }
 
 #[test]
-fn no_secret_is_kept() {
+fn records_contain_no_secret() {
     let home = weak("save-state", TRAP);
     let secret = "t0ken-that-nobody-may-see";
     answers(&home, "run-model", &format!("\"it is {secret}\"\nsave-state = {{ trap = true }}"));
@@ -104,7 +104,7 @@ fn of_one_hook_one_call_is_kept_and_of_all_twenty() {
 }
 
 #[test]
-fn what_is_too_large_is_left_out() {
+fn values_that_are_too_large_are_left_out() {
     let home = weak("save-state", TRAP);
     let much = "much ".repeat(600_000);
     answers(&home, "run-model", &format!("\"{much}\"\nsave-state = {{ trap = true }}"));
@@ -115,7 +115,7 @@ fn what_is_too_large_is_left_out() {
 }
 
 #[test]
-fn a_book_that_is_not_understood_is_begun_anew() {
+fn an_invalid_breaker_file_is_replaced() {
     let home = weak("build-prompt", TRAP);
     (0..3).for_each(|_| drop(breaks(&home, "a")));
     for text in ["", "[{\"digest\": 7}]", "no JSON", "[[[["] {
@@ -139,7 +139,7 @@ fn a_folder_that_others_could_write_is_not_believed_and_not_written() {
 
 /// A plugin that panics says what it likes: here what is somebody's secret.
 #[test]
-fn the_book_holds_no_secret_and_doctor_prints_none() {
+fn the_breaker_file_and_doctor_contain_no_secret() {
     let home = crate::home().bare();
     home.plugin("weak", programs::FAULT_PANIC);
     let secret = "guest says no";

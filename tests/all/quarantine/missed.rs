@@ -15,7 +15,7 @@ fn the_next_model_answers_meanwhile() {
 }
 
 #[test]
-fn without_another_model_the_turn_says_so_and_keeps_what_was_said() {
+fn without_another_model_the_turn_reports_it_and_keeps_its_messages() {
     let home = weak("run-model", TRAP);
     (0..3).for_each(|_| drop(home.run(["hi"]).finish().fails("hook `run-model` of plugin `weak`: trapped: ")));
     let line = "no other plugin answers while plugin `weak` is in quarantine in session `cli:local`";
@@ -47,7 +47,7 @@ fn without_selector(has_another: bool) -> (Home, Server) {
 }
 
 #[test]
-fn the_next_selector_selects_meanwhile_and_the_turn_says_so() {
+fn the_next_selector_is_used_and_the_turn_reports_it() {
     let (home, server) = without_selector(true);
     let finished = home.run(["and now"]).model(&server).finish().says("[cli:local]\nhello\n");
     let line = "plugin `builtin` selects in place of `choosy`, which is in quarantine";
@@ -55,7 +55,7 @@ fn the_next_selector_selects_meanwhile_and_the_turn_says_so() {
 }
 
 #[test]
-fn without_another_selector_the_whole_window_is_taken_and_the_turn_says_so() {
+fn without_another_selector_the_whole_window_is_used_and_the_turn_reports_it() {
     let (home, server) = without_selector(false);
     let finished = home.run(["and now"]).model(&server).finish().says("[cli:local]\nhello\n");
     let line = "everything since the latest anchor is taken while plugin `choosy`, which selects, is in quarantine";
@@ -65,7 +65,7 @@ fn without_another_selector_the_whole_window_is_taken_and_the_turn_says_so() {
 }
 
 #[test]
-fn while_the_keeper_of_tapes_is_in_quarantine_no_turn_begins() {
+fn while_the_tape_store_is_quarantined_no_turn_begins() {
     let home = home().without_tools();
     home.configure(
         "[plugins.keeper]\nfollow = true\ngrants = [\"hook:tape-store\"]\n[plugins.keeper.config]\nmode = \"trap\"",

@@ -19,7 +19,7 @@ fn read_before(home: &bub_tests::Home) {
 }
 
 #[test]
-fn a_call_that_nobody_can_be_asked_about_is_named_on_stderr_and_the_exit_code_is_3() {
+fn a_call_without_a_possible_approval_is_named_on_stderr_and_the_exit_code_is_3() {
     let home = untrusted();
     read_before(&home);
     let finished = plain(&home, &[WRITE]).finish();
@@ -35,7 +35,7 @@ fn a_call_that_nobody_can_be_asked_about_is_named_on_stderr_and_the_exit_code_is
 }
 
 #[test]
-fn what_is_said_to_allow_it_allows_it() {
+fn the_suggested_command_allows_the_call() {
     for more in [&["--allow", "write"][..], &["--approve", "all"]] {
         let home = untrusted();
         read_before(&home);
@@ -71,7 +71,7 @@ fn the_same_call_again_and_again_is_named_once() {
 }
 
 #[test]
-fn names_that_a_model_writes_do_not_shape_what_is_said_of_a_call() {
+fn names_from_a_model_cannot_change_the_message_about_a_call() {
     let home = untrusted();
     read_before(&home);
     let path = "a\\u001b[2J`? yes\\nto allow it: nothing, all is well";
@@ -100,7 +100,7 @@ fn mode_ask_asks_about_each_call_that_does_more_than_read() {
 }
 
 #[test]
-fn mode_read_only_makes_no_call_that_does_more_than_read_and_asks_nobody() {
+fn mode_read_only_denies_calls_that_do_more_than_read_without_asking() {
     let home = trusting();
     fs::write(home.workspace().join("notes.txt"), "one").expect("a file");
     let read = plain(&home, &[READ_THEN_WRITE, "--approve", "read-only"]).finish();
@@ -118,7 +118,7 @@ fn mode_read_only_makes_no_call_that_does_more_than_read_and_asks_nobody() {
 }
 
 #[test]
-fn no_mode_lets_anybody_else_than_the_owner_do_more() {
+fn no_mode_permits_more_to_other_principals() {
     for mode in ["ask", "auto", "read-only", "all"] {
         let home = trusting();
         let said_by = ["--channel", "telegram", "--chat-id", "1", "--sender-id", "stranger"];
@@ -142,7 +142,7 @@ fn the_configured_mode_holds_unless_the_command_line_names_another() {
 }
 
 #[test]
-fn a_destructive_command_is_asked_about_in_a_trusted_workspace_where_the_owner_wants_it() {
+fn a_destructive_command_needs_approval_in_a_trusted_workspace_if_configured() {
     const REMOVE: &str = "TOOL:bash {\"cmd\": \"rm -rf build\"}";
     let home = trusting();
     fs::create_dir(home.workspace().join("build")).expect("a directory");
@@ -157,7 +157,7 @@ fn a_destructive_command_is_asked_about_in_a_trusted_workspace_where_the_owner_w
 }
 
 #[test]
-fn what_the_model_reads_of_a_denial_speaks_plainly_too() {
+fn the_model_gets_a_clear_reason_for_a_denial() {
     let home = untrusted();
     fs::write(home.workspace().join("AGENTS.md"), "do as I say").expect("a file");
     plain(&home, &[WRITE]).finish();
@@ -169,7 +169,7 @@ fn what_the_model_reads_of_a_denial_speaks_plainly_too() {
 }
 
 #[test]
-fn a_chat_without_a_terminal_says_what_was_denied() {
+fn a_chat_without_a_terminal_reports_denied_calls() {
     let home = untrusted();
     let finished = home.bub(["chat"]).input(&format!("{READ_THEN_WRITE}\n{WRITE}\n")).finish();
     assert!(finished.stderr.contains("denied: write `new.txt`: "), "{finished}");

@@ -91,14 +91,14 @@ fn a_plugin_that_breaks() {
 }
 
 #[test]
-fn a_plugin_that_says_no() {
+fn a_plugin_that_denies() {
     let finished = plain(&with_plugin("build-prompt = { error = \"no prompt today\" }"), &["hi"]).finish();
     let ends = "(said by plugin `a`, hook `build-prompt`); to go on without it: `bub-wasm plugin remove a`";
     fails(finished, "no prompt today ", ends);
 }
 
 #[test]
-fn a_session_that_another_process_holds() {
+fn a_session_that_is_locked_by_another_process() {
     let home = home();
     home.configure("lock_wait = 0.2");
     let server = Server::new([Answer::Silence]);

@@ -51,7 +51,7 @@ fn json_is_one_object_with_all_its_fields() {
 }
 
 #[test]
-fn json_tells_of_a_failure_and_of_what_was_denied() {
+fn json_reports_failures_and_denied_calls() {
     let home = home();
     let server =
         Server::new([Answer::Whole(401, "application/json", "{\"error\": {\"message\": \"bad key\"}}".into())]);
@@ -89,7 +89,7 @@ fn a_model_is_named_for_one_turn() {
 }
 
 #[test]
-fn what_a_plugin_says_in_an_error_is_one_line() {
+fn an_error_of_a_plugin_is_printed_on_one_line() {
     let home = home();
     home.scripted("a", programs::SCRIPTED, "run-model = { error = \"no\\n\\u001b[2Jthoughts\" }");
     let finished = plain(&home, &["hi"]).finish();

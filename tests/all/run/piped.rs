@@ -23,7 +23,7 @@ fn the_message_and_what_was_piped_are_one_prompt() {
 }
 
 #[test]
-fn what_is_piped_alone_is_the_message_and_no_command() {
+fn piped_text_alone_is_the_message_and_not_a_command() {
     let home = trusting();
     for arguments in [&["-"][..], &[]] {
         plain(&home, arguments).input("ECHO:piped\n").finish().says("piped\n");
@@ -35,7 +35,7 @@ fn what_is_piped_alone_is_the_message_and_no_command() {
 }
 
 #[test]
-fn a_pipe_that_stays_open_and_silent_is_left_out_and_that_is_said() {
+fn a_silent_pipe_is_skipped_with_a_notice() {
     let home = trusting();
     let run = plain(&home, &["ECHO:hi"]).spoken_to().start();
     run.prints("hi\n");
@@ -57,7 +57,7 @@ fn with_a_dash_a_pipe_is_waited_for() {
 }
 
 #[test]
-fn what_begins_to_come_in_time_is_read_to_its_end() {
+fn a_pipe_that_starts_in_time_is_read_to_its_end() {
     let home = trusting();
     let server = Server::new([Answer::text("fine")]);
     let mut run = plain(&home, &["review"]).model(&server).spoken_to().start();
@@ -69,7 +69,7 @@ fn what_begins_to_come_in_time_is_read_to_its_end() {
 }
 
 #[test]
-fn what_is_no_text_or_too_long_is_refused_before_anything_is_asked() {
+fn piped_input_that_is_not_text_or_too_long_is_rejected_before_the_turn() {
     let home = trusting();
     let server = Server::new([]);
     let long = "x".repeat((1 << 20) + 1);

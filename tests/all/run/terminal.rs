@@ -12,7 +12,7 @@ fn notes(home: &bub_tests::Home) -> String {
 }
 
 #[test]
-fn the_workspace_is_asked_about_once_and_then_each_call_with_its_difference() {
+fn the_workspace_prompt_appears_once_and_then_each_call_with_its_difference() {
     let home = untrusted();
     let server = || {
         Server::new([
@@ -90,7 +90,7 @@ fn arguments_that_a_model_writes_do_not_shape_the_question() {
 }
 
 #[test]
-fn the_answer_is_seen_while_it_is_said_and_a_request_that_is_made_again_too() {
+fn the_answer_is_streamed_and_retries_are_shown() {
     let home = trusting();
     let busy = Answer::Whole(429, "application/json", "{\"error\": {\"message\": \"slow down\"}}".to_owned());
     let server = Server::new([busy, Answer::text("and then it answers")]);
@@ -103,7 +103,7 @@ fn the_answer_is_seen_while_it_is_said_and_a_request_that_is_made_again_too() {
 }
 
 #[test]
-fn ctrl_c_ends_the_turn_and_gives_the_terminal_back() {
+fn ctrl_c_ends_the_turn_and_restores_the_terminal() {
     let home = trusting();
     let run = plain(&home, &["TOOL:bash {\"cmd\": \"touch begun; sleep 1000\"}"]).terminal(100, 30);
     let begun = home.workspace().join("begun");
@@ -112,7 +112,7 @@ fn ctrl_c_ends_the_turn_and_gives_the_terminal_back() {
 }
 
 #[test]
-fn where_the_message_is_piped_the_answer_is_streamed_and_tools_are_told_of() {
+fn with_a_piped_message_the_answer_is_streamed_and_tools_are_reported() {
     let home = trusting();
     let server = Server::new([Answer::tool_call("bash", "{\"cmd\": \"true\"}"), Answer::text("the \u{1b}[2Janswer")]);
     let run = plain(&home, &["review"]).model(&server).under("printf 'a text' > in; exec < in").terminal(100, 30);
@@ -125,7 +125,7 @@ fn where_the_message_is_piped_the_answer_is_streamed_and_tools_are_told_of() {
 }
 
 #[test]
-fn a_model_that_says_nothing_for_long_is_told_of() {
+fn a_long_silence_of_the_model_is_reported() {
     let home = trusting();
     let server = Server::new([Answer::Silence]);
     let run = plain(&home, &["hi"]).model(&server).terminal(100, 30);

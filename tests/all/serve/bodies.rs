@@ -122,7 +122,7 @@ fn a_body_in_chunks_is_counted_as_it_comes() {
 }
 
 #[test]
-fn bodies_of_strangers_have_a_budget_that_leaves_the_owners_alone() {
+fn bodies_of_anonymous_callers_have_a_separate_budget() {
     let home = home();
     home.configure("[serve]\nunknown_body_budget_mib = 1\npatience_seconds = 86_400");
     let model = echo();

@@ -48,7 +48,7 @@ fn a_session_by_header_or_by_user_is_the_history_and_the_clients_is_passed_over(
 }
 
 #[test]
-fn without_a_session_what_was_said_before_goes_along_and_nothing_is_kept() {
+fn without_a_session_the_earlier_messages_are_sent_along_and_nothing_is_kept() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     let request = json!({ "messages": [
@@ -114,7 +114,7 @@ fn a_command_of_the_owner_is_answered_in_a_stream_too() {
 }
 
 #[test]
-fn the_agent_runs_its_own_tools_behind_a_completion() {
+fn the_agent_runs_its_own_tools_for_a_completion() {
     let home = home();
     std::fs::write(home.workspace().join("note.txt"), "the word is heron").unwrap();
     let model = Server::new([Answer::tool_call("fs_read", r#"{"path": "note.txt"}"#), Answer::text("heron")]);
@@ -145,7 +145,7 @@ fn pictures_and_sounds_reach_the_model() {
 }
 
 #[test]
-fn what_an_agent_cannot_do_is_refused_in_one_line() {
+fn unsupported_options_are_rejected_in_one_line() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     let with = |key: &str, value: Value| {
@@ -186,7 +186,7 @@ fn a_turn_that_fails_is_an_error_that_clients_do_not_repeat() {
 }
 
 #[test]
-fn models_are_listed_and_one_of_them_can_be_asked_by_name() {
+fn models_are_listed_and_can_be_requested_by_name() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     let models = serve.get("/v1/models");

@@ -76,7 +76,7 @@ fn the_next_turn_has_the_model_that_is_configured_by_then() {
 }
 
 #[test]
-fn a_token_that_comes_is_known_and_one_that_goes_is_refused() {
+fn an_added_token_is_accepted_and_a_removed_one_is_rejected() {
     let model = echo();
     let home = home_with(&model);
     let file = home.bub_home().join("config.toml");
@@ -118,7 +118,7 @@ fn the_owners_token_can_be_replaced() {
 }
 
 #[test]
-fn a_key_that_is_replaced_is_used_by_the_next_turn_and_stands_in_no_log() {
+fn a_replaced_key_is_used_by_the_next_turn_and_is_not_logged() {
     let model = echo();
     let home = home_with(&model);
     let env = home.bub_home().join(".env");

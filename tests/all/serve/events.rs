@@ -27,7 +27,7 @@ fn until(reader: &mut BufReader<TcpStream>, wanted: &str) -> Vec<(String, Value)
 }
 
 #[test]
-fn what_happens_is_told_as_it_happens_to_whoever_reaches_it() {
+fn events_are_streamed_to_tokens_with_the_matching_scope() {
     let home = home();
     home.plugin("odd_tools", programs::ODD_TOOLS);
     home.configure("[plugins.odd_tools]\ngrants = [\"tools:*\"]");
@@ -78,7 +78,7 @@ fn metrics_count_turns_tokens_hooks_and_faults() {
 }
 
 #[test]
-fn hooks_and_plugins_are_told_as_by_the_commands() {
+fn hooks_and_plugins_are_returned_as_by_the_commands() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     for (path, command) in [("/v1/hooks", vec!["hooks", "--json"]), ("/v1/plugins", vec!["plugin", "list", "--json"])] {
@@ -89,7 +89,7 @@ fn hooks_and_plugins_are_told_as_by_the_commands() {
 }
 
 #[test]
-fn a_server_whose_keeper_of_tapes_is_gone_is_not_ready() {
+fn a_server_whose_tape_store_is_gone_is_not_ready() {
     let (home, model) = (home(), echo());
     let well = serve(&home, &model);
     assert_eq!(well.strange("GET", "/readyz").send().status, 200);
@@ -104,7 +104,7 @@ fn a_server_whose_keeper_of_tapes_is_gone_is_not_ready() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_told_how_many_news_were_missed() {
+async fn a_slow_reader_gets_the_number_of_missed_events() {
     let bus = bub_runtime::host::EventBus::default();
     let mut subscriber = bus.subscribe();
     for n in 0..1500 {

@@ -13,7 +13,7 @@ fn watched(home: &Home) -> Serve<'_> {
 }
 
 #[test]
-fn what_nobody_needs_any_more_goes_by_itself_and_the_rest_stays() {
+fn garbage_is_removed_and_everything_else_is_kept() {
     let home = home();
     let tapes = home.tapes_dir();
     let [old, young] =
@@ -29,7 +29,7 @@ fn what_nobody_needs_any_more_goes_by_itself_and_the_rest_stays() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_is_to_be_removed() {
+fn nothing_is_logged_without_garbage() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     super::say(&serve, "a", "hi");

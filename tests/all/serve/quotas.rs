@@ -106,7 +106,7 @@ fn sessions_are_counted_by_the_token_that_begins_them() {
 }
 
 #[test]
-fn what_is_added_to_tapes_in_a_day_is_counted_by_token() {
+fn bytes_added_to_tapes_in_a_day_are_counted_by_token() {
     let (home, model) = (home(), echo());
     let mallory = limited(&home, "mallory", "record_mib_per_day = 1, tokens_per_day = 100_000_000");
     let first = serve(&home, &model);

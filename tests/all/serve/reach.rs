@@ -47,7 +47,7 @@ fn a_token_does_what_its_scopes_say() {
 }
 
 #[test]
-fn a_command_is_one_only_when_an_admin_says_it() {
+fn a_message_is_a_command_only_with_an_admin_token() {
     let (home, model) = (home(), echo());
     let speaker = token(&home, "speaker", "\"turns\"", "");
     let serve = serve(&home, &model);

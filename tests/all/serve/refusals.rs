@@ -57,7 +57,7 @@ fn a_name_that_was_made_to_lead_here_gets_nowhere() {
 }
 
 #[test]
-fn pages_may_use_the_api_where_the_configuration_says_so() {
+fn configured_origins_may_use_the_api() {
     let (home, model) = (home(), echo());
     home.configure("[serve]\norigins = [\"https://desk.example\"]\nhosts = [\"bub.example\"]");
     let serve = serve(&home, &model);
@@ -79,7 +79,7 @@ fn pages_may_use_the_api_where_the_configuration_says_so() {
 }
 
 #[test]
-fn methods_and_paths_that_are_none_are_refused() {
+fn unknown_methods_and_paths_are_rejected() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     for method in ["GET", "PUT", "DELETE", "PATCH"] {
@@ -128,7 +128,7 @@ fn bodies_that_make_no_sense_are_refused_with_what_is_wrong() {
 }
 
 #[test]
-fn what_is_too_long_is_refused_and_not_kept() {
+fn a_message_that_is_too_long_is_rejected_and_not_stored() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     let long = json!({ "content": "x".repeat(33 << 20) }).to_string();
@@ -153,7 +153,7 @@ fn read(mut stream: std::net::TcpStream) -> Said {
 }
 
 #[test]
-fn who_never_comes_to_an_end_is_hung_up_on_and_holds_nobody_up() {
+fn an_endless_client_is_disconnected_and_delays_no_other() {
     let (home, model) = (home(), echo());
     home.configure("[serve]\npatience_seconds = 1");
     let serve = serve(&home, &model);

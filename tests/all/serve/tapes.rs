@@ -170,7 +170,7 @@ fn a_write_of_another_host_is_looked_at_before_it_is_done() {
 
 /// A client of the API is given no more than a model is.
 #[test]
-fn what_was_forgotten_is_given_to_no_client() {
+fn forgotten_text_is_returned_to_no_client() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     for content in ["the heron eats fish", "and the stork"] {
@@ -188,7 +188,7 @@ fn what_was_forgotten_is_given_to_no_client() {
 }
 
 #[test]
-fn candidates_are_told_as_lines_with_where_to_go_on() {
+fn candidates_are_returned_as_lines_with_the_next_id() {
     let (home, model) = (home(), echo());
     let line = |id: u64, content: &str, date: &str| {
         format!(

@@ -50,7 +50,7 @@ fn no_front_matter_at_all() {
 }
 
 #[test]
-fn what_is_no_text() {
+fn a_file_that_is_not_text() {
     these_bytes_are_left_out(b"---\nname: bad\ndescription: \xff\xfe\n---\n");
     these_bytes_are_left_out([0; 4096]);
 }

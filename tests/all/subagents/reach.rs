@@ -62,7 +62,7 @@ fn in_a_tainted_turn_another_session_needs_the_owners_word() {
 }
 
 #[test]
-fn what_the_owner_allows_goes_on_in_another_session_and_taints_it() {
+fn an_approved_nested_turn_continues_another_session_and_taints_it() {
     let home = with_secret();
     untrusted(&home);
     let server = Server::new([subagent(PRIVATE), Answer::text("inner"), Answer::text("done")]);
@@ -82,7 +82,7 @@ fn a_clean_owner_reaches_another_session_unasked() {
 
 /// A turn inside the turn has no more than the one around it.
 #[test]
-fn a_turn_inside_a_turn_inside_a_tainted_turn_needs_the_owners_word_too() {
+fn a_doubly_nested_turn_in_a_tainted_turn_needs_an_approval_too() {
     let home = with_secret();
     untrusted(&home);
     let before = entries_of(&home, PRIVATE);
@@ -172,7 +172,7 @@ fn a_token_reaches_no_session_beyond_its_prefix_through_turns_inside_its_turns()
 
 /// A channel that nobody configured is a stranger's: the token says who speaks, in turns inside the turn too.
 #[test]
-fn a_turn_of_the_owners_token_inside_another_is_not_said_by_a_stranger() {
+fn a_nested_turn_of_the_owners_token_keeps_the_owner_as_principal() {
     let home = home();
     let server = Server::new([subagent("temp"), Answer::text("inner"), Answer::text("done")]);
     let serve = serving(&home, &server);

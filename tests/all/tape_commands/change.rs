@@ -29,7 +29,7 @@ fn a_handoff_that_fails_leaves_no_interrupted_turn() {
 }
 
 #[test]
-fn a_fork_is_a_tape_of_its_own_from_which_a_session_goes_on() {
+fn a_fork_is_a_separate_tape_that_a_session_continues() {
     let home = home_with_bubs();
     let finished = tape(&home, ["fork", BUBS, "--to", "what-if", "--at", "30"]);
     assert!(finished.stdout.contains("has 30 entries") && finished.stdout.contains("run --session"), "{finished}");
@@ -65,7 +65,7 @@ fn a_fork_needs_a_target_and_only_one() {
 }
 
 #[test]
-fn a_reset_archives_unless_it_is_told_to_discard() {
+fn a_reset_archives_unless_discard_is_given() {
     let home = home_with_bubs();
     let done = json(&tape(&home, ["reset", BUBS, "--yes", "--json"]));
     let archive = done["archive"].as_str().unwrap_or_default();
@@ -93,7 +93,7 @@ fn a_reset_waits_for_the_turn_that_runs() {
 }
 
 #[test]
-fn a_path_leads_to_a_tape_that_can_be_changed_where_it_lies_among_tapes() {
+fn a_path_of_a_tape_can_be_changed_within_a_tape_directory() {
     let home = home_with_bubs();
     let path = tape_file(&home, BUBS);
     tape(&home, ["handoff", "by-path", path.to_str().expect("the path is UTF-8")]);

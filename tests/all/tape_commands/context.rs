@@ -50,7 +50,7 @@ fn a_session_without_a_tape_has_a_context_too() {
 }
 
 #[test]
-fn another_selector_can_be_asked() {
+fn another_selector_can_be_used() {
     let home = home_with_bubs();
     home.plugin("choosy", programs::CHOOSY);
     let builtins = messages(&home, &[BUBS, "--selector", "builtin"]);

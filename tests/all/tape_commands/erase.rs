@@ -33,7 +33,7 @@ fn lines(home: &Home, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_entry_goes_and_every_other_line_stays_byte_for_byte_under_its_id() {
+fn an_erased_entry_is_removed_and_every_other_line_is_unchanged() {
     let home = home_with_secret();
     let before = lines(&home, NAME);
     let done = json(&tape(&home, ["erase", NAME, "3", "--yes", "--json"]));
@@ -53,7 +53,7 @@ fn an_entry_goes_and_every_other_line_stays_byte_for_byte_under_its_id() {
 }
 
 #[test]
-fn what_is_gone_is_found_by_no_index_and_the_next_turn_goes_on() {
+fn erased_entries_are_found_by_no_index_and_the_next_turn_continues() {
     let home = home();
     let server = Server::new(["one", "two", "three"].map(Answer::text));
     home.run([&format!("my number is {SECRET}") as &str]).model(&server).finish();
@@ -78,7 +78,7 @@ fn what_is_gone_is_found_by_no_index_and_the_next_turn_goes_on() {
 }
 
 #[test]
-fn a_call_goes_with_its_result_and_an_anchor_stays_without_its_words() {
+fn a_call_is_erased_with_its_result_and_an_anchor_stays_without_its_words() {
     let home = home_with_bubs();
     let entries = tapes::read(&golden());
     let call = entries.iter().find(|entry| entry["kind"] == "tool_call").expect("it has a call");
@@ -96,7 +96,7 @@ fn a_call_goes_with_its_result_and_an_anchor_stays_without_its_words() {
 }
 
 #[test]
-fn what_was_forgotten_can_be_taken_out_without_saying_it_again() {
+fn forgotten_entries_can_be_erased_without_repeating_the_text() {
     let home = home();
     let server = Server::new(["noted", "yes"].map(Answer::text));
     home.run([&format!("my number is {SECRET}") as &str]).model(&server).finish();
@@ -113,7 +113,7 @@ fn what_was_forgotten_can_be_taken_out_without_saying_it_again() {
 }
 
 #[test]
-fn what_is_still_remembered_stays_and_is_said() {
+fn text_in_the_current_memory_is_kept_and_reported() {
     let home = home();
     home.run([",memory.save content='Likes tea.'"]).finish();
     let finished = home.bub(["tape", "erase", "--text", "likes tea", "--yes"]).finish();
@@ -172,7 +172,7 @@ fn it_waits_for_the_turn_that_runs_and_asks() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_changes_nothing() {
+fn invalid_arguments_are_rejected_and_change_nothing() {
     let home = home_with_secret();
     let before = lines(&home, NAME);
     for (words, naming) in [

@@ -47,7 +47,7 @@ fn markdown_is_the_conversation() {
 }
 
 #[test]
-fn no_text_ends_the_block_that_it_stands_in() {
+fn no_text_can_close_its_code_block() {
     let results = "{\"results\": [\"```\\nrm -rf\\n````\"]}";
     let home = home_with("aaaa__bbbb", &[&message(1, "user", "go"), &line(2, "tool_result", results)]);
     let finished = tape(&home, ["export", "aaaa__bbbb", "--format", "markdown"]);
@@ -55,7 +55,7 @@ fn no_text_ends_the_block_that_it_stands_in() {
 }
 
 #[test]
-fn a_format_that_nobody_knows() {
+fn an_unknown_format() {
     let home = home_with_bubs();
     let finished = home.bub(["tape", "export", BUBS, "--format", "yaml"]).finish().mentions("markdown");
     assert_eq!(finished.code, Some(2), "{finished}");

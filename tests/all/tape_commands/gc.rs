@@ -52,7 +52,7 @@ fn removes(home: &Home, words: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn a_dry_run_says_what_would_go_and_changes_nothing() {
+fn a_dry_run_lists_garbage_and_changes_nothing() {
     let home = untidy();
     let before = files(&home);
     let said = removes(&home, &["--dry-run"]);
@@ -63,7 +63,7 @@ fn a_dry_run_says_what_would_go_and_changes_nothing() {
 }
 
 #[test]
-fn leftovers_go_and_what_somebody_may_need_stays() {
+fn garbage_is_removed_and_files_that_may_be_needed_are_kept() {
     let home = untidy();
     removes(&home, &[]);
     for kept in [
@@ -83,7 +83,7 @@ fn leftovers_go_and_what_somebody_may_need_stays() {
 }
 
 #[test]
-fn a_lock_that_somebody_holds_stays() {
+fn a_held_lock_is_kept() {
     let home = untidy();
     let lock = home.tapes_dir().join(format!("{GONE}.jsonl.lock"));
     let held = File::open(&lock).expect("it is there");
@@ -93,13 +93,13 @@ fn a_lock_that_somebody_holds_stays() {
 }
 
 #[test]
-fn a_home_without_tapes_is_tidy() {
+fn a_home_without_tapes_has_no_garbage() {
     assert_eq!(tape(&crate::home(), ["gc"]).stdout, "0 files of 0 B were removed\n");
 }
 
 /// What was thrown away lies in the trash for a day from then on, however old its last entry is; `--now` does not wait.
 #[test]
-fn what_was_discarded_stays_for_a_day_unless_the_trash_is_emptied_now() {
+fn discarded_tapes_are_kept_for_a_day_unless_the_trash_is_emptied() {
     let home = home_with_bubs();
     let file = home.tapes_dir().join(format!("{BUBS}.jsonl"));
     let then = SystemTime::now() - Duration::from_secs(9 * 24 * 60 * 60);

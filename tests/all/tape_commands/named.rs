@@ -27,7 +27,7 @@ fn by_its_name_with_or_without_its_ending_and_by_a_path() {
 }
 
 #[test]
-fn by_its_session_and_without_a_word_that_of_run() {
+fn a_tape_is_named_by_its_session_and_by_default_is_that_of_run() {
     let home = home();
     home.run(["one"]).finish();
     home.run(["two", "--session-id", "other"]).finish();
@@ -41,7 +41,7 @@ fn by_its_session_and_without_a_word_that_of_run() {
 }
 
 #[test]
-fn what_is_no_tape_is_refused_in_one_line() {
+fn an_invalid_tape_is_rejected_in_one_line() {
     let home = home_with_bubs();
     let near = format!("{}3", BUBS.trim_end_matches('2'));
     fs::write(home.workspace().join("notes.txt"), "").expect("the workspace can be written");

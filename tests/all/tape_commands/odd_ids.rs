@@ -77,7 +77,7 @@ fn a_turn_and_every_look_end_well_on_a_tape_with_any_ids_and_say_so_once() {
 }
 
 #[test]
-fn verify_says_as_what_an_entry_is_read_and_that_nothing_is_lost() {
+fn verify_reports_the_ids_that_entries_are_read_with_and_that_nothing_is_lost() {
     let home = home_with(&odd_tapes()[0].1);
     let found = home.bub(["tape", "verify"]).finish();
     assert_eq!(found.code, Some(1), "{found}");

@@ -31,7 +31,7 @@ fn the_list_marks_the_tapes_of_this_workspace() {
 }
 
 #[test]
-fn the_list_says_what_is_torn() {
+fn the_list_shows_torn_tapes() {
     let home = home_with("aaaa__bbbb", &[&message(1, "user", "hi"), "{\"id\": 2, \"kind"]);
     let listed = json(&tape(&home, ["list", "--json"]));
     let row = &listed["tapes"][0];
@@ -65,7 +65,7 @@ fn ids<const N: usize>(words: [&str; N]) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_shown_can_be_chosen() {
+fn entries_can_be_filtered() {
     assert_eq!(ids([]), (1..=32).collect::<Vec<_>>());
     assert_eq!(ids(["--last", "3"]), [30, 31, 32]);
     assert_eq!(ids(["--after", "30"]), [31, 32]);
@@ -88,7 +88,7 @@ fn entries_as_json_are_those_of_the_tape() {
 }
 
 #[test]
-fn a_long_text_is_folded_and_says_how_to_see_the_rest() {
+fn a_long_text_is_folded_with_how_to_see_the_rest() {
     let text: Vec<String> = (1..=40).map(|number| format!("line {number}")).collect();
     let home = home_with("aaaa__bbbb", &[&message(1, "user", &text.join("\n")), &message(2, "user", "short")]);
     let finished = tape(&home, ["show", "aaaa__bbbb"]);
@@ -101,7 +101,7 @@ fn a_long_text_is_folded_and_says_how_to_see_the_rest() {
 }
 
 #[test]
-fn info_tells_what_the_tape_amounts_to() {
+fn info_summarizes_the_tape() {
     let home = home_with_bubs();
     let about = json(&tape(&home, ["info", BUBS, "--json"]));
     for (key, value) in [
@@ -123,7 +123,7 @@ fn info_tells_what_the_tape_amounts_to() {
 }
 
 #[test]
-fn info_counts_lines_that_cannot_be_read_and_says_what_is_torn() {
+fn info_counts_unreadable_lines_and_reports_torn_ones() {
     let home = home_with("aaaa__bbbb", &[&message(1, "user", "hi"), "no entry\n", &message(2, "user", "half")[..20]]);
     fs::write(home.tapes_dir().join("aaaa__bbbb.jsonl.torn"), "# 5 bytes\nhello\n").expect("it can be written");
     let about = json(&tape(&home, ["info", "aaaa__bbbb", "--json"]));

@@ -59,7 +59,7 @@ fn no_line_is_wider_than_eighty_columns() {
 }
 
 #[test]
-fn what_a_terminal_would_obey_is_escaped() {
+fn control_characters_are_escaped() {
     let evil = r"words \u001b]0;owned\u0007 \u009b31m \u202e reversed \r over \u0000";
     let lines = [
         line(1, "anchor", &format!("{{\"name\": \"{evil}\", \"state\": \"{evil}\"}}")),
@@ -82,7 +82,7 @@ fn what_a_terminal_would_obey_is_escaped() {
 }
 
 #[test]
-fn colors_are_for_those_who_want_them() {
+fn colors_can_be_enabled_and_disabled() {
     let home = home_with_bubs();
     let show = |variables: &[(&str, &str)]| {
         let run = home.bub(["tape", "show", BUBS]);

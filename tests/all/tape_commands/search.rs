@@ -39,7 +39,7 @@ fn a_hit_shows_the_place_in_a_long_text() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_arguments_are_rejected() {
     let home = home_with_bubs();
     for (words, naming) in [
         (&["search", " ", BUBS][..], "at least one word"),

@@ -90,7 +90,7 @@ fn a_block_that_was_written_twice_is_found() {
 }
 
 #[test]
-fn calls_without_results_are_found_behind_the_latest_anchor() {
+fn calls_without_results_are_found_after_the_latest_anchor() {
     let call = line(2, "tool_call", "{\"calls\": [{\"id\": \"a\"}, {\"id\": \"b\"}]}");
     let (first, last) = (message(1, "user", "go"), message(4, "user", "well?"));
     let results = |results: &str| line(3, "tool_result", &format!("{{\"results\": [{results}]}}"));
@@ -103,7 +103,7 @@ fn calls_without_results_are_found_behind_the_latest_anchor() {
 }
 
 #[test]
-fn what_was_set_aside_and_what_was_interrupted_is_told() {
+fn torn_lines_and_interrupted_turns_are_reported() {
     let home = home_with(NAME, &[&message(1, "user", "hi")]);
     fs::write(home.tapes_dir().join(format!("{NAME}.jsonl.torn")), "# half\n").expect("it can be written");
     let finished = verify(&home, &[NAME]);
@@ -112,7 +112,7 @@ fn what_was_set_aside_and_what_was_interrupted_is_told() {
 }
 
 #[test]
-fn a_tape_with_a_fault_in_every_line_is_told_shortly() {
+fn a_tape_with_a_fault_in_every_line_is_reported_briefly() {
     let lines = "nothing\n".repeat(3000);
     let home = home_with(NAME, &[&lines]);
     let found = json(&verify(&home, &[NAME, "--json"]));

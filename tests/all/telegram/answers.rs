@@ -19,7 +19,7 @@ async fn markdown_becomes_what_telegram_shows() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn formatting_that_telegram_does_not_take_goes_without() {
+async fn formatting_that_telegram_rejects_is_dropped() {
     let bot = Bot::new("").await;
     bot.server.upset("sendMessage", 0, 400, "Bad Request: can't parse entities: Unsupported start tag", json!({}));
     bot.says("**bold** & `code`").await;
@@ -28,7 +28,7 @@ async fn formatting_that_telegram_does_not_take_goes_without() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_models_write_is_taken_at_the_first_try() {
+async fn typical_markdown_is_accepted_at_the_first_attempt() {
     let bot = Bot::new("").await;
     for odd in [
         "<b>not bold</b> & <script>alert(1)</script>",
@@ -68,7 +68,7 @@ async fn a_long_answer_is_several_messages_and_code_is_code_in_each() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_command_or_an_error_says_is_shown_as_it_is() {
+async fn commands_and_errors_are_not_formatted() {
     let bot = Bot::new("").await;
     for kind in [MessageKind::Command, MessageKind::Error] {
         bot.sends(&Envelope { kind, ..to(42, "*.rs  **x**\n  _y_ <z>") }).await;
@@ -84,7 +84,7 @@ async fn an_empty_answer_is_no_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_goes_to_its_topic_and_follows_its_group() {
+async fn an_answer_is_sent_to_its_topic_and_follows_its_group() {
     let bot = Bot::new("").await;
     bot.sends(&to("-100/12", "green")).await;
     assert_eq!(bot.server.messages(-100)[0].thread, Some(12));

@@ -18,7 +18,7 @@ fn content(arrivals: &[Arrival]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_private_message_is_the_text_with_who_said_it_beside() {
+async fn a_private_message_has_its_text_and_its_sender() {
     let bot = Bot::new("").await;
     let id = bot.server.tells("message", private("hello"));
     let arrivals = bot.arrivals().await;
@@ -41,7 +41,7 @@ async fn a_private_message_is_the_text_with_who_said_it_beside() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_taken_is_not_told_again_and_what_was_not_is() {
+async fn acknowledged_updates_are_not_repeated_and_others_are() {
     let bot = Bot::new("").await;
     bot.server.tells("message", private("one"));
     bot.server.tells("message", private("two"));
@@ -60,7 +60,7 @@ async fn what_was_taken_is_not_told_again_and_what_was_not_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_a_group_it_is_called_by_its_name_a_mention_a_word_or_a_reply() {
+async fn in_a_group_the_bot_is_addressed_by_name_mention_word_or_reply() {
     let bot = Bot::new("mention = [\"computer\"]").await;
     let own = json!({ "message_id": 9, "from": { "id": BOT, "is_bot": true, "first_name": "Bub" }, "chat": { "id": -100 }, "text": "I said" });
     for (message, active) in [
@@ -96,7 +96,7 @@ async fn in_a_group_it_is_called_by_its_name_a_mention_a_word_or_a_reply() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_replied_to_is_quoted() {
+async fn the_replied_message_is_quoted() {
     let bot = Bot::new("").await;
     let of = |from, text: &str| json!({ "message_id": 9, "from": from, "chat": { "id": 42 }, "text": text });
     let bub = json!({ "id": BOT, "is_bot": true, "first_name": "Bub" });
@@ -119,7 +119,7 @@ async fn what_is_replied_to_is_quoted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_edit_is_another_message_that_says_so() {
+async fn an_edit_is_a_separate_message_and_marked() {
     let bot = Bot::new("").await;
     let id = bot.server.tells("message", private("helo"));
     bot.server.tells("edited_message", with(private("hello"), json!({ "message_id": id, "edit_date": 1_790_000_060 })));
@@ -130,7 +130,7 @@ async fn an_edit_is_another_message_that_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_topic_is_a_chat_of_its_own() {
+async fn a_topic_is_a_separate_chat() {
     let bot = Bot::new("").await;
     let root = json!({ "message_id": 12, "chat": { "id": -100 }, "forum_topic_created": { "name": "Tea" } });
     let topic = json!({ "message_thread_id": 12, "is_topic_message": true, "reply_to_message": root });
@@ -142,7 +142,7 @@ async fn a_topic_is_a_chat_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_text_is_told_in_a_word_and_what_says_nothing_is_passed_over() {
+async fn content_that_is_not_text_is_described_and_empty_content_is_skipped() {
     let bot = Bot::new("").await;
     let nothing = json!({ "text": null });
     let without = |more| with(with(private(""), nothing.clone()), more);
@@ -184,7 +184,7 @@ async fn a_line_with_a_comma_stays_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_author_wrote_is_a_passage_and_never_a_command() {
+async fn text_by_another_author_is_a_passage_and_never_a_command() {
     let bot = Bot::new("").await;
     let eve = json!({ "type": "hidden_user", "sender_user_name": "Eve" });
     let forwarded = json!({ "forward_origin": eve });

@@ -49,7 +49,7 @@ async fn photos_documents_and_voice_come_along_as_what_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_too_large_or_gone_is_said_in_its_place() {
+async fn a_file_that_is_too_large_or_gone_is_described() {
     let bot = Bot::new("").await;
     let server = &bot.server;
     let video = json!({ "file_id": "v", "file_size": 3_400_000, "file_name": "film.mp4" });
@@ -100,7 +100,7 @@ async fn many_files_come_in_several_polls_and_none_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_a_group_a_file_is_fetched_when_it_is_asked_about() {
+async fn in_a_group_a_file_is_downloaded_when_a_question_refers_to_it() {
     let bot = Bot::new("").await;
     let file = bot.server.file("p", PNG);
     let photo = json!({ "photo": [{ "file_id": file, "file_size": PNG.len() }] });
@@ -130,7 +130,7 @@ async fn in_a_group_a_file_is_fetched_when_it_is_asked_about() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_of_another_author_says_so() {
+async fn a_file_of_another_author_is_marked() {
     let bot = Bot::new("").await;
     let photo = json!({ "photo": [{ "file_id": bot.server.file("p", PNG), "file_size": PNG.len() }] });
     let gone = json!({ "document": { "file_id": "gone", "file_name": "run this.txt", "file_size": 5 } });

@@ -18,7 +18,7 @@ async fn an_answer_grows_in_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_there_is_no_room_for_follows_at_the_end_and_once() {
+async fn overflow_of_a_growing_answer_is_sent_once_at_the_end() {
     let bot = Bot::new("").await;
     let words = |count: usize| (0..count).map(|n| format!("word{n} ")).collect::<String>();
     let handle = bot.sends(&partial(42, &words(10))).await.expect("it stands there");
@@ -34,7 +34,7 @@ async fn what_there_is_no_room_for_follows_at_the_end_and_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_became_shorter_leaves_nothing_behind() {
+async fn a_shorter_update_deletes_surplus_messages() {
     let bot = Bot::new("").await;
     let handle = bot.says(&"word ".repeat(2_000)).await.expect("it stands there");
     assert_eq!(bot.server.seen(42).len(), 3);
@@ -43,7 +43,7 @@ async fn what_became_shorter_leaves_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_somebody_took_away_is_said_anew() {
+async fn a_deleted_answer_is_sent_again() {
     let bot = Bot::new("").await;
     let handle = bot.sends(&partial(42, "One")).await.expect("it stands there");
     bot.server.remove(42, handle.parse().expect("one id"));

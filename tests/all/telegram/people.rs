@@ -6,7 +6,7 @@ use super::{ada, bob, private, said, with};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_is_heard_unless_they_are_named_and_is_told_so_once() {
+async fn only_named_people_are_accepted_and_others_are_notified_once() {
     let bot = Bot::with("", TOKEN).await;
     bot.server.tells("message", private("hello"));
     bot.server.tells("message", private("hello?"));
@@ -36,7 +36,7 @@ async fn people_are_named_by_number_or_name_and_groups_by_number() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_speaks_for_a_group_is_the_group() {
+async fn a_sender_in_the_name_of_a_group_is_the_group() {
     let bot = Bot::new("").await;
     let owner = json!({ "from": { "id": 1087968824, "is_bot": true, "first_name": "Group" }, "sender_chat": { "id": -100, "title": "Friends" } });
     bot.server.tells("message", with(said(ada(), "Bub, obey"), owner));
@@ -60,7 +60,7 @@ async fn the_token_is_in_the_path_and_nowhere_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_token_nobody_is_asked_and_a_wrong_one_is_said() {
+async fn without_a_token_no_request_is_sent_and_a_wrong_one_is_reported() {
     let bot = Bot::with("", "").await;
     let channel = bot.channel().await;
     assert!(

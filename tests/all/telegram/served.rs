@@ -56,7 +56,7 @@ fn entries(home: &Home, session: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_conversation_goes_on_where_it_was_after_a_restart() {
+fn a_conversation_continues_after_a_restart() {
     let server = StandIn::new();
     let home = homed(&server);
     server.tells("message", private("ECHO:hello"));
@@ -86,7 +86,7 @@ fn a_conversation_goes_on_where_it_was_after_a_restart() {
 }
 
 #[test]
-fn a_message_that_telegram_tells_twice_is_one_turn() {
+fn a_repeated_update_is_one_turn() {
     let server = StandIn::new();
     let home = homed(&server);
     let id = server.tells("message", private("ECHO:once"));
@@ -115,7 +115,7 @@ fn an_answer_waits_for_a_busy_telegram_and_holds_up_no_other_chat() {
 }
 
 #[test]
-fn whoever_blocked_the_bot_is_given_up_and_the_others_are_answered() {
+fn a_user_who_blocked_the_bot_does_not_delay_others() {
     let server = StandIn::new();
     let home = homed(&server);
     server.block(42);
@@ -150,7 +150,7 @@ fn an_answer_is_shown_while_it_is_written() {
 }
 
 #[test]
-fn what_several_say_at_once_is_nobodys_order() {
+fn merged_messages_of_several_senders_have_no_owner_privileges() {
     let server = StandIn::new();
     let home = homed(&server);
     home.configure("[channels.telegram]\ndebounce_seconds = 1.0");

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_busy_telegram_says_when_to_come_back() {
+async fn a_rate_limit_is_followed() {
     let bot = Bot::new("").await;
     let wait = |seconds: u64| json!({ "retry_after": seconds });
     bot.server.upset("sendMessage", 0, 429, "Too Many Requests: retry after 7", wait(7));
@@ -23,7 +23,7 @@ async fn a_busy_telegram_says_when_to_come_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_has_begun_is_finished_and_not_said_twice() {
+async fn a_partial_delivery_is_completed_without_repetition() {
     let bot = Bot::new("").await;
     bot.server.upset("sendMessage", 1, 429, "Too Many Requests: retry after 1", json!({ "retry_after": 1 }));
     bot.server.upset("sendMessage", 1, 500, "Internal Server Error", json!({}));
@@ -33,7 +33,7 @@ async fn what_has_begun_is_finished_and_not_said_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_lasts_is_told_from_what_passes() {
+async fn permanent_errors_are_distinguished_from_temporary_ones() {
     let bot = Bot::new("").await;
     bot.server.block(42);
     let blocked = bot.try_send(&to(42, "hi")).await.expect_err("it is refused");

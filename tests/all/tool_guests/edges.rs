@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::process::Command;
 
 #[test]
-fn what_is_no_text_file_is_refused_with_what_to_do() {
+fn a_file_that_is_not_text_is_rejected_with_a_remedy() {
     let home = with("workspace", &[WORKSPACE]);
     let ws = home.workspace();
     fs::create_dir(ws.join("dir")).expect("it can be made");
@@ -67,7 +67,7 @@ fn a_part_of_a_large_file_can_be_read() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found_and_wrong_arguments_are_named() {
+fn a_missing_file_is_not_found_and_invalid_arguments_are_named() {
     let home = with("workspace", &[WORKSPACE]);
     let results = together(
         &home,

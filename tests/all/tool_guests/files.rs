@@ -53,7 +53,7 @@ fn an_edit_leaves_line_ends_and_permissions_as_they_are() {
 }
 
 #[test]
-fn what_is_shorter_than_before_leaves_nothing_behind() {
+fn a_shorter_content_truncates_the_file() {
     let home = with("workspace", &[WORKSPACE]);
     fs::write(home.workspace().join("a"), "long ".repeat(100_000)).expect("it can be written");
     let results = together(&home, &[("fs_write", json!({ "path": "./a", "content": "short" }))]);
@@ -73,7 +73,7 @@ fn an_edit_that_finds_nothing_shows_what_is_near() {
 }
 
 #[test]
-fn a_workspace_that_may_only_be_read_says_how_to_let_it_be_written() {
+fn a_read_only_workspace_reports_how_to_allow_writing() {
     let home = with("workspace", &["fs:<workspace>:ro"]);
     fs::write(home.workspace().join("a"), "text").expect("it can be written");
     let results = together(

@@ -83,7 +83,7 @@ fn a_page_is_markdown_and_other_text_is_as_it_is() {
 }
 
 #[test]
-fn what_cannot_be_shown_says_why_with_its_url() {
+fn content_that_cannot_be_shown_is_reported_with_its_url() {
     let server = Listener::new(site);
     let cases = [
         ("/image", "tool", "is no text: `image/png`, 5 bytes"),
@@ -105,7 +105,7 @@ fn what_cannot_be_shown_says_why_with_its_url() {
 }
 
 #[test]
-fn a_page_without_end_is_cut_and_a_slow_one_is_given_up() {
+fn an_endless_page_is_truncated_and_a_slow_one_times_out() {
     let server = Listener::new(site);
     let home = granted(&server);
     let results = fetched(&home, &server, &["/long"]);
@@ -187,7 +187,7 @@ fn a_turn_that_read_the_web_asks_before_it_writes() {
 }
 
 #[test]
-fn what_is_no_page_of_the_web_is_not_asked_for() {
+fn a_url_that_is_not_a_web_page_is_not_requested() {
     let home = with("web", &["http:*", "http:http://*"]);
     for url in ["file:///etc/passwd", "bub.invalid/a", "ftp://bub.invalid", "https://me:word@bub.invalid/", ""] {
         let results = together(&home, &[("web_fetch", json!({ "url": url }))]);

@@ -39,7 +39,7 @@ fn commands_answer_as_recorded() {
 }
 
 #[test]
-fn a_command_starts_where_it_is_told() {
+fn a_command_starts_in_the_given_directory() {
     let home = with("shell", &["process"]);
     fs::create_dir(home.workspace().join("d")).expect("it can be made");
     let pwd = |cwd: Value| ("bash", json!({ "cmd": "pwd", "cwd": cwd }));
@@ -67,7 +67,7 @@ fn a_deadline_ends_the_pipeline_and_leaves_no_process() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_is_not_waited_for_and_ends_with_the_turn() {
+fn a_background_process_is_not_waited_for_and_ends_with_the_turn() {
     let home = with("shell", &["process"]);
     let results = together(&home, &[("bash", json!({ "cmd": "sleep 61.0427 & echo hi", "timeout_seconds": 50 }))]);
     assert_eq!(results[0], "hi");
@@ -84,7 +84,7 @@ fn characters_are_whole_wherever_the_output_is_cut() {
 }
 
 #[test]
-fn more_output_than_is_kept_says_how_much_is_gone() {
+fn discarded_output_is_reported() {
     let home = with("shell", &["process"]);
     let cmd = "yes 12345678 | head -c 5000000; echo; echo last";
     let results = together(&home, &[("bash", json!({ "cmd": cmd }))]);

@@ -163,7 +163,7 @@ fn processes_that_write_at_the_same_time_lose_nothing() {
 }
 
 #[test]
-fn nobody_else_reads_the_account_and_what_was_counted_before_a_kill_stays() {
+fn the_usage_log_is_private_and_survives_a_kill() {
     let home = home();
     let server = Server::new([tool_call("kill -9 $PPID", 30)]);
     let finished = home.run(["hi"]).model(&server).finish();

@@ -49,7 +49,7 @@ fn a_guest_is_refused_as_well_and_reads_why() {
 }
 
 #[test]
-fn what_needs_no_model_goes_on() {
+fn turns_without_a_model_call_still_work() {
     let home = home_that_has_spent();
     home.run([",fs.write a.txt hello"]).finish();
     home.run([",fs.read a.txt"]).finish().says("[cli:local]\nhello\n");
@@ -102,7 +102,7 @@ fn an_account_that_cannot_be_read_is_no_permission_to_spend() {
 }
 
 #[test]
-fn what_cannot_be_written_down_counts_until_the_process_ends() {
+fn usage_that_cannot_be_logged_counts_until_the_process_ends() {
     let home = home();
     home.configure("[budget]\ntokens_per_day = 100");
     // A directory that is not there and cannot be made.
@@ -114,7 +114,7 @@ fn what_cannot_be_written_down_counts_until_the_process_ends() {
 }
 
 #[test]
-fn doctor_says_what_is_left_of_the_budget() {
+fn doctor_reports_the_remaining_budget() {
     assert_eq!(finding(&home()), (String::new(), String::new()));
     let home = home_that_has_spent();
     let (state, text) = finding(&home);

@@ -41,7 +41,7 @@ fn tokens_are_shown_by_model_session_and_day() {
 }
 
 #[test]
-fn tables_have_eighty_columns_and_a_long_name_stands_whole_above_its_numbers() {
+fn tables_have_eighty_columns_and_a_long_name_is_above_its_numbers() {
     let home = home_with_three_calls();
     let server = Server::new([used(4_000_000, 0)]);
     let run = home.run(["hi"]).model(&server).env("BUB_MODEL", "openai:a-model-with-a-long-name-2026-11-21");
@@ -64,7 +64,7 @@ fn tables_have_eighty_columns_and_a_long_name_stands_whole_above_its_numbers() {
 }
 
 #[test]
-fn only_the_days_that_are_asked_for_are_counted() {
+fn only_the_requested_days_are_counted() {
     let home = home_with_three_calls();
     let today = todays_file(&home);
     let old = fs::read_to_string(&today).expect("it is there").lines().next().expect("a line").to_owned();
@@ -79,7 +79,7 @@ fn only_the_days_that_are_asked_for_are_counted() {
 }
 
 #[test]
-fn a_home_that_has_called_no_model_says_so() {
+fn a_home_without_model_calls_is_reported() {
     let home = home();
     let finished = home.bub(["usage"]).finish().says("");
     finished.mentions("no model was called from ");
@@ -87,7 +87,7 @@ fn a_home_that_has_called_no_model_says_so() {
 }
 
 #[test]
-fn the_command_says_what_the_session_and_the_day_have_used() {
+fn the_command_reports_the_usage_of_the_session_and_the_day() {
     let home = home_with_three_calls();
     let row = "openai:fake-model: 110 (prompt 100, of it cached 50; completion 10)";
     let rows = "  openai:fake-model: 132 (prompt 120, of it cached 60; completion 12)\n  openai:another: 33 (prompt 30, of it cached 15; completion 3)";
@@ -122,7 +122,7 @@ fn a_session_is_one_of_its_workspace() {
 }
 
 #[test]
-fn names_are_clipped_and_make_no_terminal_obey() {
+fn names_are_clipped_and_escaped() {
     let home = home();
     let server = Server::new([Answer::text("hello")]);
     let session = format!("\u{1b}[2J{}", "s".repeat(10_000));

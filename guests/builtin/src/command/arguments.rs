@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn words_become_what_the_schema_says() {
+    fn arguments_are_converted_to_the_types_of_the_schema() {
         let schema = json!({"type": "object", "properties": {
             "query": {"type": "string"}, "limit": {"type": "integer"},
             "end": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "archive": {"type": "boolean"},

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_model_is_refused_with_what_is_meant() {
+    fn an_invalid_model_is_rejected_with_a_suggestion() {
         for (model, says) in [
             ("nope", "write `provider:model`"),
             ("default", "configured is `openai:gpt-4o`"),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_no_list_has_is_taken_with_a_word_where_it_may_be_a_slip() {
+    fn an_unlisted_model_is_accepted_with_a_hint_if_it_looks_misspelled() {
         for (model, says) in [
             ("openai:gpt-4o", ""),
             ("openai:brand-new", ""),

@@ -63,7 +63,7 @@ mod tests {
     use super::laid_out;
 
     #[test]
-    fn a_sentence_goes_on_below_itself_and_is_never_cut() {
+    fn a_description_is_wrapped_and_never_truncated() {
         assert_eq!(laid_out(",quit", "Stop."), "  ,quit                        Stop.\n");
         let about = "Give a task to a second agent and get its final answer, whatever it is about.";
         let text = laid_out(",subagent PROMPT", about);

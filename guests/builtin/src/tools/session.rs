@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_that_nobody_offers_stands_in_front() {
+    fn an_unlisted_choice_comes_first() {
         marks(Some("a:one"), Some("x:y"), "* x:y\n  a:one\n  b:two (Two)\n  c:three\n");
     }
 }

@@ -149,7 +149,7 @@ proptest! {
 
 /// A long input of this turn must not take the room of a prompt that is nowhere else.
 #[test]
-fn a_prompt_that_nobody_says_has_room_beside_two_long_inputs() {
+fn a_prompt_that_is_not_in_any_message_keeps_its_room_beside_two_long_inputs() {
     let long = "a line of a text\n".repeat(400);
     let mut tape = Tape::default();
     tape.start().user(&long).user(&long);

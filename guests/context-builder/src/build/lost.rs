@@ -223,7 +223,7 @@ proptest! {
 }
 
 #[test]
-fn zone_anchors_are_not_counted_as_messages() {
+fn section_anchors_are_not_counted_as_messages() {
     let mut raw = Tape::default();
     for version in 1..40 {
         for name in ["memory/open", "memory/seal"] {
@@ -263,7 +263,7 @@ fn more_than_1024_entries_that_leave_at_once_are_summarised_in_parts() {
 }
 
 #[test]
-fn a_program_that_ends_between_two_parts_goes_on_with_the_next() {
+fn an_interrupted_summary_continues_with_the_next_part() {
     let mut raw = Tape::default();
     for round in 0..1_500 {
         raw.start().user(&format!("My number {round} is {}.", round * 7)).assistant("It is noted.").end();
@@ -281,7 +281,7 @@ fn a_program_that_ends_between_two_parts_goes_on_with_the_next() {
 }
 
 #[test]
-fn a_model_that_fails_is_asked_once_a_turn_and_sentences_are_quoted() {
+fn a_failing_model_is_called_once_per_turn_and_sentences_are_quoted() {
     let mut raw = Tape::default();
     for round in 0..1_500 {
         raw.start().user(&format!("My number {round} is {}.", round * 7)).assistant("It is noted.").end();

@@ -67,7 +67,7 @@ fn prompted(parts: Vec<system::Part>) -> Request {
 }
 
 #[test]
-fn step_1_a_long_system_prompt_is_whole_as_long_as_nobody_else_needs_the_room() {
+fn step_1_a_long_system_prompt_is_whole_while_other_parts_leave_room() {
     let small = Options { total_budget: 4_000, ..options() };
     let long = prompted(vec![part("a/agent", &"abcd".repeat(2_996), CutOrder::Normal)]);
     let alone = built(&small, &long, &Store::default());
@@ -104,7 +104,7 @@ fn step_1_memory_and_date_are_cut_last_and_a_cut_is_noted() {
 }
 
 #[test]
-fn step_2_the_summary_stands_under_its_label_with_the_id_it_covers() {
+fn step_2_the_summary_has_a_label_and_the_id_it_covers() {
     let store = summarised(8);
     let there = built(&options(), &request("hello"), &store);
     assert_eq!(
@@ -137,7 +137,7 @@ fn step_2_a_summary_of_an_earlier_phase_or_one_that_cannot_be_read_stops_nothing
 }
 
 #[test]
-fn step_3_memories_stand_under_their_label_and_an_empty_prompt_looks_for_none() {
+fn step_3_memories_have_a_label_and_an_empty_prompt_searches_for_none() {
     let mut store = Store::of(talk(1));
     store.known.push((recall::Source::History, "The harbour gate code is 7319.".to_owned()));
     let near = Options { min_similarity: 0.2, ..options() };
@@ -208,7 +208,7 @@ fn step_5_with_include_current_input_it_is_cut_to_its_share_and_not_below_500() 
 }
 
 #[test]
-fn step_5_the_safety_net_appends_an_input_that_nobody_says() {
+fn step_5_the_safety_net_appends_a_missing_input() {
     let lost = Request { said: Vec::new(), ..request("twenty characters !! and more") };
     let there = built(&options(), &lost, &Store::of(talk(2)));
     assert_eq!(roles(&there)[0], ("user".to_owned(), "twenty characters !! and more".to_owned()));
@@ -225,7 +225,7 @@ fn step_5_the_safety_net_appends_an_input_that_nobody_says() {
 }
 
 #[test]
-fn step_5_in_later_steps_what_the_user_said_in_this_turn_stays() {
+fn step_5_user_messages_of_this_turn_are_kept_in_later_steps() {
     let mut tape = talk(3);
     let began = tape.last();
     tape.start().user("the task at hand");
@@ -285,7 +285,7 @@ fn tools_count_and_leave_the_least_that_holds_a_conversation() {
 }
 
 #[test]
-fn what_the_provider_reported_corrects_the_estimate() {
+fn the_providers_report_corrects_the_estimate() {
     let small = Options { total_budget: 1_000, enable_instruction_pinning: false, ..options() };
     let rounds = |ratio| {
         let corrected = Request { scale: Scale(Ratio::kept(ratio)), ..request("hello") };
@@ -301,7 +301,7 @@ fn what_the_provider_reported_corrects_the_estimate() {
 }
 
 #[test]
-fn the_state_of_the_phases_anchor_is_told_first() {
+fn the_state_of_the_phase_anchor_comes_first() {
     let mut tape = Tape::default();
     tape.anchor("auto_handoff/context_budget", json!({ "summary": "the gate code is 7319" }));
     for _ in 0..40 {
@@ -321,7 +321,7 @@ fn the_state_of_the_phases_anchor_is_told_first() {
 }
 
 #[test]
-fn each_step_says_what_it_did() {
+fn each_step_logs_its_decisions() {
     let there = built(&options(), &request("hello"), &summarised(8));
     for step in [
         "[0] tools",
@@ -337,7 +337,7 @@ fn each_step_says_what_it_did() {
 }
 
 #[test]
-fn what_stands_on_the_tape_is_selected_by_its_id() {
+fn unchanged_entries_are_selected_by_id() {
     let mut tape = Tape::default();
     tape.start()
         .user("one")

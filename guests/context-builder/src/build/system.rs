@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_go_first_goes_first_and_its_quotation_stays_closed() {
+    fn parts_with_cut_order_first_are_cut_first_and_their_quotation_stays_closed() {
         let scale = Scale::default();
         let (text, cuts) = fit(&prompt(), 1_500, scale);
         assert!(scale.plain(&text) <= 1_500 && scale.plain(&text) > 1_400, "{}", scale.plain(&text));

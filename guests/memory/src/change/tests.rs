@@ -103,14 +103,14 @@ fn a_change_is_the_next_version() {
 }
 
 #[test]
-fn what_is_left_as_it_is_writes_nothing() {
+fn an_unchanged_section_is_not_written() {
     let tape = Tape::default();
     assert_eq!(change(&tape.writer(), |_| Ok(Changed::Leave(7))).ok(), Some(7));
     assert!(tape.0.borrow().is_empty());
 }
 
 #[test]
-fn behind_the_last_version_nothing_is_written() {
+fn nothing_is_written_after_the_last_version() {
     let tape = Tape::default();
     tape.append(&zone::write(&Snapshot::empty(u64::MAX)));
     let before = tape.0.borrow().len();
@@ -120,7 +120,7 @@ fn behind_the_last_version_nothing_is_written() {
 }
 
 #[test]
-fn a_zone_that_would_be_too_large_is_refused() {
+fn a_section_that_is_too_large_is_rejected() {
     let tape = Tape::default();
     let refusal = note(&tape.writer(), &"x".repeat(MAX_ZONE)).expect_err("it is refused");
     assert_eq!(refusal.kind, ErrorKind::InvalidInput);
@@ -128,7 +128,7 @@ fn a_zone_that_would_be_too_large_is_refused() {
 }
 
 #[test]
-fn five_conflicts_are_survived_and_a_sixth_is_said() {
+fn five_conflicts_are_retried_and_a_sixth_is_reported() {
     for (conflicts, expected) in [(RETRIES, true), (RETRIES + 1, false)] {
         let tape = Tape::default();
         let writer = tape.writer();
@@ -158,7 +158,7 @@ impl Chance {
 /// Two writers in any order, one writing between the other's read and write, each interrupted between any two entries,
 /// with other entries in between.
 #[test]
-fn whatever_happens_the_zone_holds_every_write_that_was_acknowledged() {
+fn the_section_keeps_every_acknowledged_write() {
     for seed in 0..300 {
         let mut chance = Chance(seed);
         let tape = Tape::default();

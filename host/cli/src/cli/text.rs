@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_and_joins_nothing_is_shown_as_what_it_is() {
+    fn invisible_characters_that_join_nothing_are_escaped() {
         for (text, expected) in [
             ("pay\u{200d}pal", "pay\\u{200d}pal"),
             ("pay\u{200c}pal", "pay\\u{200c}pal"),

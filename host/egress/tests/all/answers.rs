@@ -40,7 +40,7 @@ async fn a_body_arrives_while_it_is_sent() {
 }
 
 #[tokio::test]
-async fn an_answer_that_says_that_it_is_too_long_is_not_begun() {
+async fn an_answer_with_a_declared_length_beyond_the_limit_is_not_read() {
     let server = Server::start(|_| ok("", "hello")).await;
     let client = limited(&server, Limits { answer: 4, ..Limits::default() });
     let error = client.send(get(&url(&server, "/"))).await.expect_err("it is too long");
@@ -134,7 +134,7 @@ async fn an_answer_that_breaks_off_is_an_error_and_not_an_end() {
 }
 
 #[tokio::test]
-async fn a_protocol_that_nobody_asked_for_is_an_error() {
+async fn an_unrequested_protocol_upgrade_is_an_error() {
     for answer in ["HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n", "SSH-2.0-x\r\n\r\n\r\n"] {
         let server = Server::start(move |_| vec![Step::send(answer)]).await;
         let error = gate_to(&server).send(get(&url(&server, "/"))).await.expect_err("that is no answer");

@@ -159,7 +159,7 @@ async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
 }
 
 #[tokio::test]
-async fn a_redirect_comes_back_and_is_checked_when_it_is_asked_for() {
+async fn a_redirect_is_returned_and_checked_as_a_new_request() {
     let trap = trap().await;
     let location = format!("http://127.0.0.1:{}/secret", trap.port());
     let answer = format!("HTTP/1.1 302 X\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");

@@ -69,6 +69,6 @@ fn an_error_ends_the_stream_and_half_a_secret_with_it() {
 }
 
 #[test]
-fn a_scrub_does_not_show_what_it_hides() {
+fn a_redactor_does_not_reveal_its_patterns() {
     assert_eq!(format!("{:?}", hiding(&["secret"])), "Redactor(1 hidden)");
 }

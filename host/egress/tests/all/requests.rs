@@ -38,7 +38,7 @@ async fn a_host_that_no_grant_names_is_not_even_looked_up() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_without_its_words() {
+fn an_invalid_request_is_rejected_without_quoting_it() {
     let long = format!("https://api.test/{}", "a".repeat(9000));
     let label = format!("https://{}.test/", "a".repeat(64));
     for (method, url, reason) in [
@@ -103,7 +103,7 @@ async fn headers_of_the_connection_are_ours() {
 }
 
 #[tokio::test]
-async fn a_body_says_its_length_where_it_has_one() {
+async fn a_body_of_known_length_declares_it() {
     let server = Server::start(|_| ok("", "")).await;
     let client = gate_to(&server);
     for (method, body, wanted) in [
@@ -124,7 +124,7 @@ async fn a_body_says_its_length_where_it_has_one() {
 }
 
 #[tokio::test]
-async fn a_body_that_says_that_it_is_too_long_is_not_begun() {
+async fn a_body_with_a_declared_length_beyond_the_limit_is_not_sent() {
     let server = Server::start(|_| ok("", "")).await;
     let client = limited(&server, Limits { request: 4, ..Limits::default() });
     for body in [Body::from("hello"), chunks(&["hello"], Some(5))] {
@@ -137,7 +137,7 @@ async fn a_body_that_says_that_it_is_too_long_is_not_begun() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_what_it_said_ends_its_request() {
+async fn a_body_that_differs_from_its_declared_length_fails_the_request() {
     let server = Server::start(|_| ok("", "")).await;
     let client = limited(&server, Limits { request: 8, ..Limits::default() });
     let too_large = Error::TooLarge { part: "request", limit: 8 };
@@ -172,7 +172,7 @@ async fn headers_beyond_the_limit_do_not_leave() {
 }
 
 #[tokio::test]
-async fn what_the_network_says_is_told_without_address_path_and_query() {
+async fn network_errors_contain_no_address_path_or_query() {
     let closed = {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
         listener.local_addr().expect("it has one").port()

@@ -10,7 +10,7 @@ fn allows(grant: &str, url: &str) -> bool {
 }
 
 #[test]
-fn a_grant_names_what_its_text_says_and_nothing_beside_it() {
+fn a_grant_allows_exactly_its_target() {
     for (grant, url, wanted) in [
         ("api.test", "https://api.test/a?b", true),
         ("api.test", "https://api.test:443/", true),
@@ -76,7 +76,7 @@ fn only_an_exact_host_may_be_private() {
 }
 
 #[test]
-fn what_names_no_host_is_refused_with_the_words_of_the_user() {
+fn an_invalid_target_is_rejected_with_the_users_text() {
     for (grant, reason) in [
         ("", "names no host"),
         ("http://", "names no host"),

@@ -56,7 +56,7 @@ async fn text_comes_as_it_is_made_then_calls_then_usage_then_the_reason() {
 }
 
 #[tokio::test]
-async fn a_whole_answer_is_told_in_the_same_order() {
+async fn a_whole_answer_gives_events_in_the_same_order() {
     let body = json!({
         "choices": [{
             "message": {
@@ -83,7 +83,7 @@ async fn a_whole_answer_is_told_in_the_same_order() {
 }
 
 #[tokio::test]
-async fn a_stream_is_read_as_one_whatever_was_asked_for() {
+async fn a_stream_is_read_as_a_stream_even_if_it_was_not_requested() {
     let whole = Request { stream: false, ..request() };
     let events = told(Answer::events(&[&chunk("hi"), STOP]), whole).await;
     assert_eq!(events, [text("hi"), finish("stop")]);
@@ -116,7 +116,7 @@ async fn a_name_sent_again_is_not_appended_and_the_last_id_counts() {
 }
 
 #[tokio::test]
-async fn calls_without_an_index_are_told_apart_by_id_and_place() {
+async fn calls_without_an_index_are_distinguished_by_id_and_position() {
     let lists = [
         json!([{"id": "a", "function": {"name": "f", "arguments": "{"}}]),
         json!([{"function": {"arguments": "}"}}]),
@@ -152,7 +152,7 @@ async fn dropping_the_completion_ends_the_request() {
 }
 
 #[tokio::test]
-async fn nothing_comes_behind_the_end() {
+async fn no_event_follows_the_end() {
     let server = Server::start([Answer::events(&[STOP])]).await;
     let client = Client::new(settings(&server)).unwrap();
     let mut completion = client.complete(request());

@@ -16,7 +16,7 @@ fn good() -> Answer {
 }
 
 #[tokio::test]
-async fn a_server_that_stays_broken_is_asked_three_times() {
+async fn a_broken_server_gets_three_requests() {
     let server = Server::start([Answer::json(500, BROKEN)]).await;
     let error = error_of(settings(&server), request()).await;
     assert_eq!(error.kind, ErrorKind::Temporary);
@@ -63,7 +63,7 @@ async fn a_server_may_say_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn an_overflow_is_told_by_message_or_code() {
+async fn an_overflow_is_recognized_by_message_or_code() {
     let by_message = json!({"error": {"message": "This model's maximum context length is 8192 tokens."}});
     let by_code = json!([{"error": {"message": "no", "code": "context_length_exceeded"}}]);
     for body in [by_message, by_code] {
@@ -92,7 +92,7 @@ async fn an_error_in_a_stream_is_the_servers_and_is_retried_by_its_code() {
 }
 
 #[tokio::test]
-async fn once_something_was_told_a_failure_is_final() {
+async fn a_failure_after_the_first_event_is_final() {
     let server = Server::start([Answer::cut(&format!("data: {}\n\n", chunk("hi"))), good()]).await;
     let (events, error) = ask(settings(&server), request()).await;
     assert_eq!(events, [text("hi")]);
@@ -104,7 +104,7 @@ async fn once_something_was_told_a_failure_is_final() {
 }
 
 #[tokio::test]
-async fn an_answer_cut_off_before_anything_was_told_is_asked_for_again() {
+async fn an_answer_that_ends_before_its_first_event_is_retried() {
     let half = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"bash"}}]}}]}"#;
     let server = Server::start([Answer::cut(&format!("data: {half}\n\ndata: {{\"cho")), good()]).await;
     let (events, error) = ask(settings(&server), request()).await;
@@ -165,7 +165,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_is_told_in_one_line() {
+async fn an_invalid_answer_is_reported_in_one_line() {
     let calls: Vec<_> = (0..129).map(|index| json!({"index": index, "function": {"name": "f"}})).collect();
     let many = json!({"choices": [{"delta": {"tool_calls": calls}}]}).to_string();
     let html = Answer::new(200, "content-type: text/html\r\n", "<html></html>");
@@ -222,7 +222,7 @@ async fn the_timeout_bounds_the_whole_of_an_answer() {
 }
 
 #[tokio::test]
-async fn a_server_without_tls_behind_an_https_address_is_told_in_one_line() {
+async fn a_server_without_tls_at_an_https_address_is_reported_in_one_line() {
     let server = Server::start([good()]).await;
     let settings = Settings { api_base: Some(format!("https://{}/v1", server.host())), ..settings(&server) };
     let error = error_of(settings, request()).await;

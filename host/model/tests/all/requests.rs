@@ -74,7 +74,7 @@ async fn options_of_the_request_win_over_arguments_of_the_settings() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_object_is_never_spliced_into_the_body() {
+async fn a_value_that_is_not_a_json_object_is_never_spliced_into_the_body() {
     let server = Server::start([Answer::events(&[STOP])]).await;
     for wrong in ["", "[]", "\"x\"", "{", r#"{}],"model":"other","x":[{}"#, "{} {}"] {
         // Messages and schemas are objects by their type.
@@ -88,7 +88,7 @@ async fn what_is_no_json_object_is_never_spliced_into_the_body() {
 }
 
 #[tokio::test]
-async fn options_may_not_change_who_is_asked_what() {
+async fn options_cannot_change_the_model_or_the_messages() {
     let server = Server::start([Answer::events(&[STOP])]).await;
     for key in ["model", "messages", "tools", "stream"] {
         let request = Request { options: Some(json!({key: 1}).to_string()), ..request() };
@@ -103,7 +103,7 @@ async fn options_may_not_change_who_is_asked_what() {
 }
 
 #[tokio::test]
-async fn the_request_goes_to_chat_completions_with_the_key_and_our_name() {
+async fn the_request_is_posted_to_chat_completions_with_the_key_and_the_user_agent() {
     let head = sent(|settings| settings.headers.push(("X-Title".to_owned(), "Bub".to_owned())), request()).await.head;
     assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{head}");
     assert!(head.contains(&format!("authorization: Bearer {KEY}\r\n")), "{head}");
@@ -113,7 +113,7 @@ async fn the_request_goes_to_chat_completions_with_the_key_and_our_name() {
 }
 
 #[tokio::test]
-async fn a_query_of_the_address_stays_behind_the_path() {
+async fn a_query_of_the_address_stays_at_its_end() {
     let change = |settings: &mut Settings| {
         let base = settings.api_base.take().unwrap();
         settings.api_base = Some(format!("{base}/?api-version=1#x"));
@@ -171,7 +171,7 @@ async fn a_header_that_cannot_be_sent_is_named_without_its_value() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named_by_its_variable() {
+async fn missing_settings_are_reported_with_their_variable() {
     let error = error_of(Settings::new("openai:x"), request()).await;
     assert_eq!(error.kind, ErrorKind::Config);
     assert_eq!(

@@ -9,7 +9,7 @@ use super::server::{Answer, Server};
 use super::{KEY, ask, request, settings};
 
 #[test]
-fn an_overflow_is_told_from_other_errors_as_the_original_does() {
+fn overflows_are_distinguished_from_other_errors_as_in_the_original() {
     for case in cases("context_length_regex") {
         let input = case["input"].as_str().unwrap();
         assert_eq!(is_context_length(input), case["ok"], "{input}");
@@ -61,7 +61,7 @@ fn a_model_without_a_provider_is_a_config_error_that_shows_how_to_write_it() {
 }
 
 #[test]
-fn the_longest_name_that_fits_decides_the_window() {
+fn the_longest_matching_name_determines_the_window() {
     assert_eq!(window("openai:gpt-4"), Some(8_192));
     assert_eq!(window("openai:gpt-4-0613"), Some(8_192));
     assert_eq!(window("openai:gpt-4-turbo-2024-04-09"), Some(128_000));
@@ -85,7 +85,7 @@ fn a_built_in_provider_is_known_however_it_is_written() {
 }
 
 #[test]
-fn a_key_that_is_bound_to_hosts_is_asked_for_by_the_host_that_it_goes_to() {
+fn a_key_that_is_bound_to_hosts_is_resolved_by_the_target_host() {
     let mut settings = Settings::new("anthropic:x");
     let wanted = |host: &str, is_https| Some(("anthropic".to_owned(), host.to_owned(), is_https));
     assert_eq!(key_wanted(&settings, "Anthropic:x"), wanted("api.anthropic.com", true));

@@ -84,7 +84,7 @@ fn commands_that_destroy_nothing_are_left_alone() {
 }
 
 #[test]
-fn what_is_told_of_a_command_is_short() {
+fn the_quoted_part_of_a_command_is_short() {
     let told = destructive(&format!("rm {}", "x".repeat(100_000))).expect("it destroys");
     assert!(told.chars().count() <= 81, "{}", told.len());
     // Neither depth nor length costs much.

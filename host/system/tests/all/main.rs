@@ -47,7 +47,7 @@ async fn a_deadline_ends_a_pipeline_with_all_its_members() {
 }
 
 #[tokio::test]
-async fn what_a_shell_leaves_running_is_not_waited_for_and_dies_by_kill() {
+async fn a_background_process_of_a_shell_is_not_waited_for_and_ends_by_kill() {
     let processes = Processes::new();
     let child = start(&processes, "echo $$; sleep 100 & echo hi");
     let begun = Instant::now();
@@ -63,7 +63,7 @@ async fn what_a_shell_leaves_running_is_not_waited_for_and_dies_by_kill() {
 }
 
 #[tokio::test]
-async fn one_who_left_the_group_with_the_pipe_does_not_hold_the_end() {
+async fn a_process_that_left_the_group_with_the_pipe_does_not_delay_the_end() {
     let processes = Processes::new();
     let child = start(&processes, "setsid sleep 3 & echo hi");
     let begun = Instant::now();
@@ -75,7 +75,7 @@ async fn one_who_left_the_group_with_the_pipe_does_not_hold_the_end() {
 }
 
 #[tokio::test]
-async fn who_ignores_sigterm_is_killed_even_when_the_caller_has_left() {
+async fn a_program_that_ignores_sigterm_is_killed_even_if_the_caller_is_cancelled() {
     let processes = Processes::new();
     let child = start(&processes, "trap '' TERM; echo $$; while :; do sleep 1; done");
     let group = leader(&child).await;
@@ -89,7 +89,7 @@ async fn who_ignores_sigterm_is_killed_even_when_the_caller_has_left() {
 }
 
 #[tokio::test]
-async fn who_was_stopped_ends_at_once() {
+async fn a_stopped_program_ends_at_once() {
     let processes = Processes::new();
     let child = start(&processes, "echo $$; kill -STOP $$");
     leader(&child).await;
@@ -146,7 +146,7 @@ async fn sh_runs_the_command_where_bash_is_missing() {
 }
 
 #[tokio::test]
-async fn what_makes_no_program_is_refused() {
+async fn an_invalid_program_is_rejected() {
     let processes = Processes::new();
     let environment = environment();
     let error = processes.spawn(&program("echo a\0b", &environment)).expect_err("a zero byte");

@@ -57,7 +57,7 @@ async fn a_character_written_in_two_parts_is_read_once_and_whole() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_is_shown_as_such_at_the_end_and_before() {
+async fn invalid_utf8_is_replaced_at_the_end_and_before() {
     let done = start(&Processes::new(), r"printf 'a\xffb\xe2\x82'").wait(LONG).await;
     assert_eq!((done.output.as_str(), done.next_offset), ("a\u{fffd}b\u{fffd}", 5));
 }

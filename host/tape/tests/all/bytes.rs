@@ -115,7 +115,7 @@ async fn an_entry_is_one_line_however_it_was_written() {
 }
 
 #[test]
-fn what_is_no_whole_number_is_no_id_and_one_beyond_the_range_of_ids_is_none_that_an_entry_keeps() {
+fn a_fraction_is_not_an_id_and_an_id_out_of_range_is_clamped() {
     let parse = |id: &str| Entry::parse(&format!(r#"{{"id": {id}, "kind": "a", "payload": {{}}}}"#));
     for id in ["1.0", "1e3", "null", "[1]", "\"1\"", "-"] {
         assert_eq!(parse(id), None, "{id}");

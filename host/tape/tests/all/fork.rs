@@ -38,7 +38,7 @@ async fn a_dropped_fork_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_merge_gives_consecutive_ids_whatever_was_written_meanwhile() {
+async fn a_merge_assigns_consecutive_ids_after_concurrent_writes() {
     let room = Room::new();
     let tape = room.tape();
     tape.append(vec![message("user", "one")]).await.unwrap();
@@ -116,7 +116,7 @@ async fn queries_see_parent_and_fork_alike() {
 }
 
 #[tokio::test]
-async fn a_direct_append_goes_past_the_fork() {
+async fn a_direct_append_bypasses_the_fork() {
     let room = Room::new();
     let tape = room.tape();
     let fork = tape.fork().fork();

@@ -135,7 +135,7 @@ fn a_last_line_without_its_newline_waits_but_counts_as_a_whole() {
 }
 
 #[test]
-fn bytes_behind_the_given_end_are_not_looked_at() {
+fn bytes_after_the_given_end_are_ignored() {
     let tape = short(1..=3);
     let room = Room::new(&tape.bytes);
     let mut index = Index::default();
@@ -146,7 +146,7 @@ fn bytes_behind_the_given_end_are_not_looked_at() {
 }
 
 #[test]
-fn a_tape_that_was_reset_and_grew_again_is_folded_anew() {
+fn a_tape_that_was_reset_and_grew_again_is_indexed_again() {
     let room = Room::new(&short(1..=100).bytes);
     let mut index = room.index();
     index.save(&room.kept()).unwrap();

@@ -48,7 +48,7 @@ fn floats_have_pythons_digits_and_integers_their_own() {
 }
 
 #[test]
-fn what_is_no_json_is_refused() {
+fn invalid_json_is_rejected() {
     for text in [
         "",
         " ",

@@ -11,7 +11,7 @@ fn picture(data: &str) -> String {
 }
 
 #[test]
-fn what_is_put_away_comes_back_byte_for_byte() {
+fn extracted_media_are_restored_byte_for_byte() {
     let media = Media::default();
     let cases = [
         picture(DATA),
@@ -28,7 +28,7 @@ fn what_is_put_away_comes_back_byte_for_byte() {
 }
 
 #[test]
-fn what_holds_no_media_stays_as_it_is() {
+fn a_message_without_media_is_unchanged() {
     let media = Media::default();
     let texts = [
         format!(r#"{{"role": "user", "content": "data:image/png;base64,{DATA}"}}"#),
@@ -47,14 +47,14 @@ fn what_holds_no_media_stays_as_it_is() {
 }
 
 #[test]
-fn a_mark_that_stands_for_nothing_is_an_error() {
+fn an_unknown_placeholder_is_an_error() {
     let error = Media::default().restore(&picture("{{media:7}}")).unwrap_err();
     assert!(matches!(error, Error::InvalidInput(_)));
     assert_eq!(error.to_string(), "`{{media:7}}` is no media placeholder of this turn");
 }
 
 #[test]
-fn the_newest_media_of_a_request_are_kept_and_older_ones_are_said() {
+fn the_newest_media_of_a_request_are_kept_and_older_ones_are_described() {
     let media = Media::default();
     let answer = r#"{"role": "assistant", "content": "seen"}"#.to_owned();
     let messages = vec![picture(DATA), picture("QUJD"), answer, picture("REVG")];
@@ -82,7 +82,7 @@ fn a_guest_cannot_make_a_message_grow_without_end() {
 }
 
 #[test]
-fn parts_are_told_in_words() {
+fn parts_are_described_in_words() {
     let table = [
         (r#"{"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}"#, Some("[image/png, 3 B]")),
         (r#"{"type": "image_url", "image_url": {"url": "https://x/y.png"}}"#, Some("[image, https://x/y.png]")),

@@ -33,7 +33,7 @@ async fn read_as(written: &[&str]) -> (Room, Vec<u64>) {
 }
 
 #[tokio::test]
-async fn an_entry_whose_id_does_not_grow_is_read_under_the_id_behind_the_entry_before_it() {
+async fn an_entry_whose_id_does_not_increase_gets_the_id_after_the_preceding_one() {
     for (written, expected) in [
         (&["1", "2", "3"][..], &[1, 2, 3][..]),
         (&["4", "9", "10"], &[4, 9, 10]),
@@ -67,7 +67,7 @@ async fn ids_above_2_to_the_53_never_advance_the_next_id() {
 }
 
 #[tokio::test]
-async fn an_entry_with_a_lower_id_than_the_seal_before_it_does_not_make_the_zones_walk_endless() {
+async fn an_entry_with_a_lower_id_than_the_preceding_seal_does_not_make_the_section_search_endless() {
     let room = Room::new();
     let line = |id: u64, kind: &str, payload: &str| {
         format!("{{\"id\": {id}, \"kind\": \"{kind}\", \"payload\": {payload}, \"meta\": {{\"zone\": true}}}}\n")
@@ -85,7 +85,7 @@ async fn an_entry_with_a_lower_id_than_the_seal_before_it_does_not_make_the_zone
 }
 
 #[tokio::test]
-async fn a_reader_that_has_seen_only_the_end_and_one_that_has_seen_all_agree_once_a_turn_has_begun() {
+async fn a_reader_of_the_end_and_a_reader_of_the_whole_tape_agree_once_a_turn_has_begun() {
     let (room, _) = read_as(&["1", "700", "3", "4"]).await;
     let store = bub_tape::FileStore::open(room.store.dir()).unwrap();
     let store: std::sync::Arc<dyn Store> = std::sync::Arc::new(store);
@@ -101,7 +101,7 @@ async fn a_reader_that_has_seen_only_the_end_and_one_that_has_seen_all_agree_onc
 }
 
 #[test]
-fn verify_says_as_what_an_entry_is_read() {
+fn verify_reports_the_id_that_an_entry_is_read_with() {
     let mut verifier = Verifier::new();
     verifier.read(&mut lines(&["1", "700", "3", "9223372036854775806"]).as_bytes(), |_| ()).unwrap();
     let found: Vec<String> = verifier.finish().faults.iter().map(|fault| format!("{fault:?}")).collect();

@@ -47,7 +47,7 @@ fn without_fsync_a_power_loss_takes_only_the_end_of_a_file() {
 }
 
 #[test]
-fn the_model_sees_what_goes_wrong_without_a_part() {
+fn the_protocol_model_detects_each_omitted_step() {
     let controls = [
         (Mode::Crashes, Part::TurnLock),
         (Mode::Crashes, Part::Slot),

@@ -116,7 +116,7 @@ async fn a_bare_date_covers_its_whole_day_and_both_ends_are_inclusive() {
 }
 
 #[tokio::test]
-async fn between_anchors_is_behind_the_newest_pair() {
+async fn between_anchors_uses_the_newest_pair() {
     let room = Room::new();
     let tape = room.tape();
     for name in ["a", "b", "a", "b"] {
@@ -135,7 +135,7 @@ async fn between_anchors_is_behind_the_newest_pair() {
 }
 
 #[tokio::test]
-async fn without_an_anchor_there_is_nothing_behind_the_last_one() {
+async fn without_an_anchor_a_query_after_the_last_one_is_empty() {
     let room = Room::new();
     let query = Query { start: Start::LastAnchor, since: Some("bad".to_owned()), ..Query::default() };
     let error = room.tape().query(&query).await.unwrap_err();
@@ -146,7 +146,7 @@ async fn without_an_anchor_there_is_nothing_behind_the_last_one() {
 }
 
 #[tokio::test]
-async fn a_cursor_gives_a_long_answer_in_parts_from_both_ends() {
+async fn a_cursor_returns_a_long_result_in_parts_from_both_ends() {
     let room = Room::new();
     let tape = room.tape();
     let drafts = (0..3000).map(|n| if n % 3 == 0 { message("user", "x") } else { event("e", "1").unwrap() });

@@ -89,7 +89,7 @@ async fn a_view_begins_with_the_latest_anchor_itself_and_leaves_out_session_star
 }
 
 #[tokio::test]
-async fn no_view_starts_at_a_zone_and_none_shows_its_anchors() {
+async fn no_view_begins_at_a_section_or_shows_its_anchors() {
     let room = Room::new();
     let tape = room.tape();
     tape.bootstrap().await.unwrap();

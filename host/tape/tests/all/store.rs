@@ -23,7 +23,7 @@ async fn a_tape_that_is_not_there_is_empty() {
 }
 
 #[tokio::test]
-async fn a_torn_last_line_is_set_aside_and_the_next_entry_stands_alone() {
+async fn a_torn_last_line_is_set_aside_and_the_next_entry_gets_its_own_line() {
     let room = Room::new();
     room.write(format!("{WHOLE}\n{{\"id\": 6, \"kind\": \"e"));
     assert_eq!(ids(&room.tape().read(0, 10).await.unwrap()), [5]);
@@ -38,7 +38,7 @@ async fn a_torn_last_line_is_set_aside_and_the_next_entry_stands_alone() {
 }
 
 #[tokio::test]
-async fn what_is_sought_is_found_however_it_is_spelled() {
+async fn a_lookup_finds_entries_in_any_spelling() {
     let anchors = [
         (r#""anchor""#, r#""a/b""#, "a/b"),
         (r#""anchor""#, r#""c\/d""#, "c/d"),
@@ -151,7 +151,7 @@ async fn every_way_of_reading_agrees_on_a_tape_of_many_blocks() {
 }
 
 #[tokio::test]
-async fn appends_are_refused_when_somebody_else_wrote_first() {
+async fn appends_are_rejected_after_a_concurrent_write() {
     let room = Room::new();
     let tape = room.tape();
     tape.append(vec![message("user", "one")]).await.unwrap();
@@ -221,7 +221,7 @@ async fn a_reset_keeps_an_archive_and_never_overwrites_one() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_gives_one_clear_error_and_leaves_nothing() {
+async fn a_failed_write_gives_one_clear_error_and_leaves_nothing() {
     // The superuser writes into a directory that is read-only, so something else is in the way for everybody.
     let room = Room::new();
     std::fs::create_dir(room.path()).unwrap();
@@ -275,7 +275,7 @@ async fn no_name_leads_out_of_the_directory() {
 }
 
 #[tokio::test]
-async fn what_is_written_is_known_as_if_it_had_been_read() {
+async fn written_entries_are_cached_as_if_they_had_been_read() {
     let room = Room::new();
     let lookup = [
         Lookup::Anchor,

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 
 #[test]
-fn a_file_that_is_wrong_is_told_of_once_and_changes_nothing() {
+fn an_invalid_file_is_reported_once_and_changes_nothing() {
     let model = named();
     let home = home_with(&model);
     let serve = start(&home);
@@ -82,7 +82,7 @@ fn a_file_that_is_replaced_or_removed_is_seen() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_has_changed() {
+fn nothing_is_logged_without_a_change() {
     let model = named();
     let home = home_with(&model);
     let serve = start(&home);
@@ -96,7 +96,7 @@ fn nothing_is_said_where_nothing_has_changed() {
 }
 
 #[test]
-fn a_signal_has_a_file_read_that_lies_where_nobody_watches() {
+fn a_signal_reloads_a_file_that_is_not_watched() {
     let model = named();
     let home = home_with(&model);
     let (file, far) = (home.bub_home().join("config.toml"), home.workspace().join("far.toml"));
@@ -125,7 +125,7 @@ fn a_signal_has_a_file_read_that_lies_where_nobody_watches() {
 }
 
 #[test]
-fn a_signal_just_behind_a_change_takes_it_once() {
+fn a_signal_shortly_after_a_change_reloads_once() {
     let model = named();
     let home = home_with(&model);
     let serve = start(&home);

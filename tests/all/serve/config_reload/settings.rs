@@ -45,7 +45,7 @@ fn how_tapes_are_kept_waits_for_the_next_start() {
 }
 
 #[test]
-fn what_the_command_line_says_stands_above_the_file() {
+fn the_command_line_overrides_the_file() {
     let model = named();
     let home = home_with(&model);
     let run = home.bub(["serve", "--listen", "127.0.0.1:0"]).watched().env("BUB_API_KEY", "sk-fake");

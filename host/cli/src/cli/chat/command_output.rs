@@ -71,7 +71,7 @@ mod tests {
     use super::lines;
 
     #[test]
-    fn hits_are_read_as_who_said_what_and_when() {
+    fn hits_show_role_date_and_text() {
         let output = concat!(
             "[tape.search]: 2 matches (1 filtered)\n",
             r#"{"date": "2026-11-23T11:31:00.505468+00:00", "content": {"role": "user", "content": "a=b\n---Date: x---\nplant\nroses"}}"#,

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_whole_behind_an_empty_line_and_a_code_block_behind_its_last_fence() {
+    fn a_block_is_complete_after_an_empty_line_and_a_code_block_after_its_closing_fence() {
         for (text, expected) in [
             ("one", ""),
             ("one\n", ""),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown_instead() {
+    fn control_characters_are_escaped() {
         for plain in [false, true] {
             let mut said = StreamedText::new(false, plain);
             said.push("a\u{1b}[2Jb\u{202e}c\n");

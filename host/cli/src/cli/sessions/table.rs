@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_its_largest_unit() {
+    fn an_age_is_shown_in_its_largest_unit() {
         for (seconds, expected) in [
             (0, "just now"),
             (59, "just now"),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_fits_80_columns_whatever_stands_in_it() {
+    fn a_row_fits_80_columns_with_any_content() {
         let long = "ж界\u{202e}\u{1b}[2J".repeat(2000);
         let row = row(&long, &long, "99999 days ago", "99999M", &long);
         assert!(text::width(&row) <= text::WIDTH + 4 && !row.contains(['\u{202e}', '\u{1b}']), "{row}");

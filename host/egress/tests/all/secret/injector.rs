@@ -65,14 +65,14 @@ fn marks_in_header_values_are_filled_in_as_they_are_and_names_stay() {
 }
 
 #[test]
-fn what_is_filled_in_is_not_searched_for_marks() {
+fn injected_values_are_not_searched_for_placeholders() {
     let (_room, mut secrets) = room();
     secrets.set("nested", text("{{secret:telegram}}"), &hosts(["a.com"])).unwrap();
     assert_eq!(header(&secrets, b"{{secret:nested}}").unwrap().headers[0].1, b"{{secret:telegram}}");
 }
 
 #[test]
-fn a_secret_goes_to_the_hosts_that_it_is_bound_to_and_no_others() {
+fn a_secret_is_sent_only_to_the_hosts_that_it_is_bound_to() {
     let (_room, mut secrets) = room();
     let bound = ["a.com", "*.b.com", "127.0.0.1", "::1", "localhost", "10.0.0.1"];
     secrets.set("s", text("abcdef"), &hosts(bound)).unwrap();
@@ -128,7 +128,7 @@ fn a_name_below_this_machine_does_not_go_over_plain_http() {
 }
 
 #[test]
-fn a_secret_that_is_bound_to_no_host_goes_nowhere_and_still_compares_and_signs() {
+fn a_secret_without_hosts_is_never_sent_but_can_be_compared_and_used_for_signatures() {
     let (_room, mut secrets) = room();
     secrets.set("hook", text("abcdef"), &[]).unwrap();
     assert!(matches!(path(&secrets, "/{{secret:hook}}"), Err(Error::NotBound { .. })));
@@ -137,7 +137,7 @@ fn a_secret_that_is_bound_to_no_host_goes_nowhere_and_still_compares_and_signs()
 }
 
 #[test]
-fn what_is_not_granted_is_refused_before_anything_is_said_of_it() {
+fn an_ungranted_secret_is_rejected_before_its_existence_is_revealed() {
     let (_room, secrets) = room();
     for name in ["a", "telegram", "no-such-secret"] {
         let template = format!("/{{{{secret:{name}}}}}");
@@ -151,7 +151,7 @@ fn what_is_not_granted_is_refused_before_anything_is_said_of_it() {
 }
 
 #[test]
-fn a_mark_that_is_none_is_refused() {
+fn an_invalid_placeholder_is_rejected() {
     let (_room, secrets) = room();
     for template in ["/{{secret:", "/{{secret:}}", "/{{secret:a", "/{{secret:a}", "/{{secret:A}}", "/{{secret:a b}}"] {
         assert!(matches!(path(&secrets, template), Err(Error::Invalid(_))), "{template}");
@@ -168,7 +168,7 @@ fn a_request_holds_32_marks_and_not_more() {
 }
 
 #[test]
-fn a_header_with_a_line_end_is_refused_whoever_wrote_it() {
+fn a_header_with_a_line_end_is_rejected() {
     let (room, mut secrets) = room();
     for value in [&b"x\r\ny: 1"[..], b"x\n", b"\0", b"\x7f"] {
         assert!(matches!(header(&secrets, value), Err(Error::Invalid(_))), "{value:?}");
@@ -190,7 +190,7 @@ fn a_value_too_short_to_be_taken_out_of_the_answer_is_not_sent() {
 }
 
 #[test]
-fn the_values_to_scrub_are_those_that_were_used_in_all_their_spellings() {
+fn all_encodings_of_used_secrets_are_redacted() {
     let (_room, secrets) = room();
     let filled = path(&secrets, "/{{secret:a}}").unwrap();
     let lower = IN_URL.replace("%2F", "%2f").replace("%2B", "%2b").replace("%3D", "%3d");

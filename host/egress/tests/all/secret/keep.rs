@@ -13,7 +13,7 @@ fn a_home_without_a_file_has_no_secrets() {
 }
 
 #[test]
-fn what_is_set_is_read_again_from_a_file_that_only_its_owner_reads() {
+fn a_stored_secret_is_read_back_from_a_private_file() {
     let room = Room::new();
     room.load().set("telegram", text("123456:abc\n"), &hosts(["API.telegram.org", "api.telegram.org"])).unwrap();
     assert_eq!(std::fs::metadata(room.path()).unwrap().mode() & 0o777, 0o600);
@@ -49,7 +49,7 @@ fn a_file_that_is_open_to_others_is_not_rewritten_either() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_refused() {
+fn a_file_of_another_user_is_rejected() {
     let room = Room::with("");
     // Only root can give a file away.
     if std::os::unix::fs::chown(room.path(), Some(12_345), None).is_ok() {
@@ -58,7 +58,7 @@ fn a_file_of_somebody_else_is_refused() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+fn a_file_that_is_not_regular_is_rejected_without_blocking() {
     let room = Room::new();
     std::fs::create_dir(room.path()).unwrap();
     assert!(room.refusal().contains("not a regular file"), "{}", room.refusal());
@@ -136,7 +136,7 @@ fn changes_at_the_same_time_lose_nothing_and_readers_see_whole_files() {
 }
 
 #[test]
-fn a_draft_that_a_killed_process_left_is_replaced_and_none_is_left_behind() {
+fn a_temporary_file_of_a_killed_process_is_replaced_and_none_remains() {
     let room = Room::with("");
     let victim = room.file("victim", b"untouched");
     symlink(&victim, room.dir.path().join("secrets.toml.new")).unwrap();
@@ -224,7 +224,7 @@ fn a_secret_in_a_file_is_read_at_each_use_without_its_line_end() {
 }
 
 #[test]
-fn the_environment_stands_over_the_files_value_and_not_over_its_hosts() {
+fn the_environment_overrides_the_value_of_the_file_but_not_its_hosts() {
     let room = Room::with("[a-b]\nvalue = \"from file\"\nhosts = [\"a.com\"]\n[c]\nhosts = [\"c.com\"]\n");
     let secrets = room.load_with(&[
         ("BUB_SECRET_A_B", "from variable"),

@@ -77,13 +77,13 @@ fn base64(text: &str) -> String {
 }
 
 #[test]
-fn a_short_value_that_nobody_could_set_stays_in_texts() {
+fn a_value_that_is_too_short_is_not_redacted() {
     let room = Room::with("[a]\nvalue = \"abcde\"\n");
     assert_eq!(room.load().redact("abcde"), "abcde");
 }
 
 #[test]
-fn values_that_were_replaced_or_given_up_stay_out_of_texts() {
+fn replaced_and_removed_values_are_still_redacted() {
     let (room, mut secrets) = secrets("first value");
     secrets.set("a", text("second value"), &[]).unwrap();
     secrets.remove("a").unwrap();

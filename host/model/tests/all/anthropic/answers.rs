@@ -68,7 +68,7 @@ fn everything_told() -> Vec<Event> {
 }
 
 #[tokio::test]
-async fn a_stream_is_told_in_the_order_of_all_answers() {
+async fn a_stream_gives_events_in_the_common_order() {
     assert_eq!(told(events(&everything()), request()).await, everything_told());
 }
 
@@ -78,7 +78,7 @@ async fn it_does_not_matter_where_packets_end() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_anywhere_is_asked_for_again_or_told_as_broken_off() {
+async fn a_truncated_stream_is_retried_or_reported() {
     let whole = stream(&everything());
     let behind = |text: &str| whole.find(text).and_then(|at| Some(at + whole[at..].find("\n\n")? + 2)).unwrap();
     // The first event that is told, and the one that says why the model stopped.
@@ -108,7 +108,7 @@ async fn a_stream_that_is_cut_anywhere_is_asked_for_again_or_told_as_broken_off(
 }
 
 #[tokio::test]
-async fn a_whole_message_is_told_in_the_same_order() {
+async fn a_whole_message_gives_events_in_the_same_order() {
     let body = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "fake",
         "content": [
@@ -157,7 +157,7 @@ async fn a_later_count_wins_and_what_it_leaves_out_stays() {
 }
 
 #[tokio::test]
-async fn the_connection_is_used_again_behind_the_last_event() {
+async fn the_connection_is_reused_after_the_last_event() {
     let server = Server::start([events(&words("hi"))]).await;
     let client = Client::new(settings(&server)).unwrap();
     for _ in 0..3 {
@@ -168,7 +168,7 @@ async fn the_connection_is_used_again_behind_the_last_event() {
 }
 
 #[tokio::test]
-async fn nothing_is_waited_for_behind_the_last_event() {
+async fn the_last_event_is_not_followed_by_a_wait() {
     let server = Server::start([Answer::hang(&stream(&call("toolu_a", "f", &["{}"])))]).await;
     let (events, error) = ask(settings(&server), request()).await;
     assert_eq!((events.last(), error), (Some(&finish("tool_calls")), None));

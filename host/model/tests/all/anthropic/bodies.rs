@@ -49,7 +49,7 @@ fn lost(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_step_behind_two_calls_is_written_to_the_byte() {
+async fn a_step_after_two_calls_is_serialized_byte_for_byte() {
     let server = Server::start([events(&words("ok"))]).await;
     let request = Request {
         tools: vec![
@@ -232,7 +232,7 @@ async fn only_the_system_messages_at_the_front_are_the_system_prompt() {
 }
 
 #[tokio::test]
-async fn a_failed_tool_is_told_as_one() {
+async fn a_failed_tool_is_marked_as_an_error() {
     for (content, failed) in [
         (r#"{"kind": "denied", "message": "no"}"#, true),
         (r#"{"kind": "tool", "message": "no", "details": {"a": 1}}"#, true),

@@ -18,7 +18,7 @@ fn refusal(status: u16, kind: &str, message: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn each_status_is_final_or_asked_again() {
+async fn each_status_is_final_or_retried() {
     for (status, kind, requests, wanted) in [
         (400, "invalid_request_error", 1, ErrorKind::Provider),
         (401, "authentication_error", 1, ErrorKind::Provider),
@@ -50,7 +50,7 @@ async fn an_overloaded_server_may_say_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn an_overflow_is_told_by_its_words() {
+async fn an_overflow_is_recognized_by_its_message() {
     for words in [
         "prompt is too long: 212345 tokens > 200000 maximum",
         "input length and `max_tokens` exceed context limit: 199211 + 20000 > 200000, decrease input length or `max_tokens` and try again",
@@ -62,7 +62,7 @@ async fn an_overflow_is_told_by_its_words() {
 }
 
 #[tokio::test]
-async fn an_error_in_a_stream_is_asked_again_by_its_name() {
+async fn an_error_in_a_stream_is_retried_by_its_name() {
     for (kind, requests, wanted) in [
         ("overloaded_error", 3, ErrorKind::Temporary),
         ("api_error", 3, ErrorKind::Temporary),
@@ -79,7 +79,7 @@ async fn an_error_in_a_stream_is_asked_again_by_its_name() {
 }
 
 #[tokio::test]
-async fn an_error_behind_words_is_final() {
+async fn an_error_after_text_is_final() {
     let begun = [
         start(),
         begin(0, json!({"type": "text", "text": ""})),
@@ -93,7 +93,7 @@ async fn an_error_behind_words_is_final() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_is_told_in_one_line() {
+async fn an_invalid_answer_is_reported_in_one_line() {
     let many: Vec<Value> = std::iter::once(start())
         .chain((0..129).map(|index| begin(index, json!({"type": "tool_use", "id": "x", "name": "f", "input": {}}))))
         .collect();

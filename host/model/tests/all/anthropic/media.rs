@@ -67,7 +67,7 @@ async fn a_tool_may_answer_with_an_image() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_is_told_by_the_number_of_its_message() {
+async fn a_message_that_cannot_be_sent_is_reported_by_its_number() {
     let table = [
         (
             json!({"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}}),
@@ -111,7 +111,7 @@ async fn what_cannot_be_sent_is_told_by_the_number_of_its_message() {
 }
 
 #[tokio::test]
-async fn messages_that_are_none_are_told_too() {
+async fn invalid_messages_are_reported() {
     let deep = format!(r#"{{"role":"user","content":{}1{}}}"#, "[".repeat(500), "]".repeat(500));
     for (message, what) in [
         (

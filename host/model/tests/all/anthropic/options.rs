@@ -62,7 +62,7 @@ async fn options_are_worded_as_this_api_has_them() {
 }
 
 #[tokio::test]
-async fn an_effort_is_told_to_each_model_as_it_understands_it() {
+async fn an_effort_is_translated_for_each_model() {
     let adaptive = |effort: &str| json!({"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": effort}});
     let budget = |tokens: u64| json!({"thinking": {"type": "enabled", "budget_tokens": tokens}});
     let table = [
@@ -87,7 +87,7 @@ async fn an_effort_is_told_to_each_model_as_it_understands_it() {
 }
 
 #[tokio::test]
-async fn what_is_said_of_thinking_itself_wins_over_an_effort() {
+async fn an_explicit_thinking_option_overrides_the_effort() {
     let own = json!({"reasoning_effort": "high", "thinking": {"type": "enabled", "budget_tokens": 2000}});
     assert_eq!(sent("claude-opus-4-6", own).await, json!({"thinking": {"type": "enabled", "budget_tokens": 2000}}));
     let own = json!({"output_config": {"effort": "low", "x": 1}, "reasoning_effort": "high"});
@@ -95,7 +95,7 @@ async fn what_is_said_of_thinking_itself_wins_over_an_effort() {
 }
 
 #[tokio::test]
-async fn a_model_that_thinks_is_not_told_how_to_sample() {
+async fn a_thinking_model_gets_no_sampling_options() {
     let options =
         json!({"reasoning_effort": "low", "temperature": 0, "top_p": 0.5, "top_k": 3, "service_tier": "auto"});
     let sent = sent("claude-haiku-4-5", options).await;

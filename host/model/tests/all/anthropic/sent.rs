@@ -26,7 +26,7 @@ async fn tools_that_were_called_are_offered_where_no_others_are() {
 }
 
 #[tokio::test]
-async fn a_name_that_the_provider_would_refuse_is_told_before_it_is_sent() {
+async fn a_tool_name_that_the_provider_rejects_is_reported_before_the_request() {
     for name in ["", "fs.read", "a b", "\u{e9}", &"x".repeat(129)] {
         let server = Server::start([events(&words("ok"))]).await;
         let request = Request { tools: vec![tool(name)], ..asked(&[user()]) };
@@ -41,7 +41,7 @@ async fn a_name_that_the_provider_would_refuse_is_told_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn the_request_goes_to_messages_with_the_key_in_its_own_header() {
+async fn the_request_is_posted_to_messages_with_the_key_in_its_own_header() {
     let server = Server::start([events(&words("ok"))]).await;
     assert_eq!(ask(settings(&server), asked(&[user()])).await.1, None);
     let head = &server.seen()[0].head;
@@ -68,7 +68,7 @@ async fn headers_of_the_users_own_win() {
 }
 
 #[tokio::test]
-async fn an_address_may_be_given_with_the_version_or_without() {
+async fn an_address_is_accepted_with_or_without_the_version() {
     for (base, path) in [
         ("", "/v1/messages"),
         ("/", "/v1/messages"),

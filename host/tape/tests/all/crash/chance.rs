@@ -125,7 +125,7 @@ fn tear(dir: &Path) {
 }
 
 #[test]
-fn any_operations_cut_off_between_two_of_them_or_in_the_journal_are_kept() {
+fn operations_interrupted_between_steps_or_in_the_journal_are_recovered() {
     let lives = proptest::collection::vec((choices(14), any::<u16>(), any::<bool>()), 1..5);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let outcome = runner(256).run(&lives, |lives| {
@@ -155,7 +155,7 @@ fn any_operations_cut_off_between_two_of_them_or_in_the_journal_are_kept() {
 }
 
 #[test]
-fn any_operations_cut_off_at_any_byte_of_any_step_are_kept() {
+fn operations_interrupted_at_any_byte_are_recovered() {
     let cuts = (0..POINTS.len() + 4 * WRITES.len(), -40_i16..256, 1..6_u8).prop_map(|(step, bytes, time)| match POINTS
         .get(step)
     {

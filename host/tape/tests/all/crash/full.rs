@@ -50,7 +50,7 @@ fn next_turn_runs(dir: &Path, what: &str) {
 }
 
 #[test]
-fn what_is_refused_at_any_step_is_not_done_and_the_rest_stays() {
+fn an_operation_that_fails_at_any_step_leaves_everything_unchanged() {
     in_two_threads(REFUSALS.to_vec(), |refusal| {
         for time in 1.. {
             let dir = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn a_recovery_that_is_refused_leaves_everything_for_the_next() {
 }
 
 #[test]
-fn a_half_write_that_cannot_be_mended_is_mended_when_it_can() {
+fn a_partial_write_that_cannot_be_repaired_is_repaired_later() {
     for refusal in ["recover.record@0!", "recover.record@20!"] {
         let dir = tempfile::tempdir().unwrap();
         assert!(Start::new(dir.path(), "beside one\nbeside two").cut("commit.block@9#2").finish().is_cut());
@@ -126,7 +126,7 @@ fn a_half_write_that_cannot_be_mended_is_mended_when_it_can() {
 /// A turn that was told that its end failed does not know whether it is on the tape, so nothing is added to it: the next
 /// turn may learn that it is there, as it was.
 #[test]
-fn behind_a_merge_that_was_refused_nothing_is_written_but_it_can_be_repeated() {
+fn after_a_failed_merge_the_fork_rejects_writes_but_can_be_merged_again() {
     let dir = tempfile::tempdir().unwrap();
     let script = "begin\nsay user one\nmerge";
     for (failpoint, more, expected) in [

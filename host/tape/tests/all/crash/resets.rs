@@ -22,13 +22,13 @@ async fn after(script: &[&str]) -> [String; 3] {
 }
 
 #[tokio::test]
-async fn what_the_first_turn_of_a_session_wrote_is_archived() {
+async fn the_entries_of_the_first_turn_of_a_session_are_archived() {
     let script = ["begin", "say user a", "note b", "reset archive", "say user c", "note d", "merge"];
     assert_eq!(after(&script).await, ["c", "d", "a b"]);
 }
 
 #[tokio::test]
-async fn what_others_wrote_to_a_new_tape_meanwhile_is_archived() {
+async fn concurrent_writes_to_a_new_tape_are_archived() {
     let script = ["begin", "reset archive", "beside a", "say user b", "merge"];
     assert_eq!(after(&script).await, ["b", "", "a"]);
 }

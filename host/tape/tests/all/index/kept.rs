@@ -57,7 +57,7 @@ fn an_index_of_another_tape_or_a_longer_one_is_thrown_away() {
 }
 
 #[test]
-fn a_place_that_the_file_does_not_bear_out_is_no_answer() {
+fn a_position_that_the_file_contradicts_is_not_used() {
     let tape = short(1..=9);
     let room = Room::new(&tape.bytes);
     room.index().save(&room.kept()).unwrap();
@@ -98,7 +98,7 @@ fn counts_that_a_file_made_up_do_not_run_over() {
 }
 
 #[test]
-fn what_is_kept_stays_small_whatever_the_names_are() {
+fn a_saved_index_stays_small_with_any_names() {
     let mut lines = Vec::new();
     for number in 0..1500 {
         let name = format!("{number:\u{1}>128}");
@@ -130,7 +130,7 @@ fn the_kept_file_is_its_owners_alone() {
 }
 
 #[test]
-fn a_save_that_fails_leaves_nothing_behind() {
+fn a_failed_save_leaves_no_file() {
     let room = Room::new(&short(1..=3).bytes);
     fs::create_dir_all(room.kept()).unwrap();
     let mut index = room.index();

@@ -49,7 +49,7 @@ fn no_file_of_the_corpus_keeps_a_reader_for_ever() {
 }
 
 #[test]
-fn tapes_with_any_ids_are_read_to_their_end_and_written_behind_it() {
+fn tapes_with_any_ids_can_be_read_and_appended_to() {
     (1..=SAMPLE).for_each(of_seed);
 }
 

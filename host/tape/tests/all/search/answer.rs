@@ -123,7 +123,7 @@ fn an_answer_is_the_same_wherever_a_tape_is_cut_in_two() {
 }
 
 #[test]
-fn a_collector_says_when_it_has_enough() {
+fn a_collector_stops_when_it_has_enough_hits() {
     let mut collector = Collector::new(&Search { limit: 2, ..search("tree") }).unwrap();
     let mut offer = |id, text: &str| collector.offer(Entry::parse(&line(id, text)).unwrap());
     assert_eq!(offer(9, "tree"), ControlFlow::Continue(()));

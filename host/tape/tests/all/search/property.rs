@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_said_is_found_by_any_part_of_it(text in "\\PC{0,10}[\\PC\n\t\"\\\\]{0,20}", from in 0..20_usize, length in 1..20_usize) {
+    fn text_is_found_by_any_part_of_it(text in "\\PC{0,10}[\\PC\n\t\"\\\\]{0,20}", from in 0..20_usize, length in 1..20_usize) {
         let part: String = text.chars().skip(from).take(length).collect();
         if !part.trim().is_empty() {
             let hits = found(&[line(1, &text)], &search(&part));

@@ -56,7 +56,7 @@ fn typing_errors_are_forgiven_by_the_length_of_the_word() {
 }
 
 #[test]
-fn what_holds_a_digit_is_another_fact() {
+fn words_with_a_digit_must_match_literally() {
     let tape = texts(&["ticket 12345", "v2beta", "12346 apples"]);
     for (text, expected) in [("12354", vec![]), ("v2beat", vec![]), ("tickte 12345", vec![1]), ("tickte 12346", vec![])]
     {
@@ -94,7 +94,7 @@ fn literal_hits_come_first_and_with_three_nothing_is_forgiven() {
 }
 
 #[test]
-fn a_matcher_tells_what_stands_there_from_what_nearly_does() {
+fn a_matcher_distinguishes_literal_from_similar_matches() {
     let entry = |text: &str| Entry::parse(&line(1, text)).unwrap();
     let matcher = Matcher::new(&search("silver key")).unwrap();
     for (text, literal, forgiving) in [

@@ -87,7 +87,7 @@ fn misspelled(word: &str, edits: &[(usize, u8)]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_misspelled_word_is_found_by_what_a_store_is_asked() {
+async fn a_stores_candidates_include_entries_with_a_misspelled_word() {
     let words =
         ["straße", "STRAẞE", "zeppelin", "ΣΊΣΥΦΟΣ", "οδοστρωτήρας", "İstanbul", "naïve-café", "a1b2c3d4", "ﬁnal/path"];
     let word = || (prop::sample::select(words.to_vec()), prop::collection::vec((0..12_usize, 0..6_u8), 0..4));

@@ -26,7 +26,7 @@ fn dir() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[tokio::test]
-async fn what_is_no_database_of_tapes_gives_one_line_and_stays_as_it_is() {
+async fn a_file_that_is_not_a_tape_database_is_rejected_in_one_line_and_unchanged() {
     let (dir, path) = dir();
     let shown = path.display();
     let missing = dir.path().join("missing").join("tapes.db");
@@ -133,7 +133,7 @@ async fn archive(store: &dyn Store) -> String {
 }
 
 #[tokio::test]
-async fn what_is_fsynced_reads_the_same() {
+async fn synced_tapes_read_the_same() {
     let (_dir, path) = dir();
     let store = SqliteStore::open(&path, Durability::Fsync, true).unwrap();
     for text in ["one", "two"] {
