@@ -109,7 +109,7 @@ const TABLES: &[u8] = &[
 ];
 
 #[test]
-pub fn counter_is_refused_what_it_was_not_granted() {
+pub fn counter_is_denied_calls_without_a_grant() {
     let home = home();
     home.configure("[plugins.counter.config]\nrounds = 3\ngated = true");
     home.plugin("counter", programs::COUNTER);

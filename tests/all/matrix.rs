@@ -218,7 +218,7 @@ fn everything_is_refused(field: &Field, has_tape: bool, is_wanted: bool) {
 }
 
 #[test]
-pub(crate) fn trier_that_wants_nothing_gets_nothing_even_when_it_is_granted() {
+pub(crate) fn trier_without_requested_grants_gets_none_even_if_granted() {
     let field = Field::new("not-wanted");
     field.plant(&[]);
     field.grant(&field.grants);

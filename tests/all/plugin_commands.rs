@@ -26,7 +26,7 @@ fn saying(text: &str) -> Home {
 }
 
 #[test]
-pub(crate) fn commander_greets_whoever_it_is_told_to() {
+pub(crate) fn commander_greets_the_given_name() {
     // It holds no grant at all.
     let home = commander().strict();
     home.bub(["greet", "a b", "--loud", "-w", "--help"]).finish().says("hello a b|--loud|-w|--help\n");

@@ -5,7 +5,7 @@
 use crate::channels::poster_keeps_to_its_contract as poster;
 use crate::completion::caller_says_what_the_model_says as caller;
 use crate::faults::{fault_memory, fault_panic, fault_spin, fault_trap, fault_unknown_version, loud};
-use crate::guest_store::nonsense::keeper_that_has_nothing_refuses_no_turn as keeper;
+use crate::guest_store::nonsense::keeper_without_tapes_does_not_fail_a_turn as keeper;
 use crate::guest_store::nonsense::query_alone_is_refused_without_the_tapes as query_alone;
 use crate::guest_store::nonsense::seeker_finds_what_is_there_whatever_else_it_answers as seeker;
 use crate::hooks::{scripted, scripted_stream};
@@ -13,10 +13,10 @@ use crate::hostile::beside::obedient_lets_a_message_pass_that_asks_for_nothing a
 use crate::hostile::endless::endless_otherwise_passes_where_it_is_not_told_to_stay as endless_otherwise;
 use crate::hostile::endless::endless_passes_where_it_is_not_told_to_stay as endless;
 use crate::hostile::hostile_without_a_mode_is_alive as hostile;
-use crate::limits::counter_is_refused_what_it_was_not_granted as counter;
+use crate::limits::counter_is_denied_calls_without_a_grant as counter;
 use crate::limits::glutton_with_little_appetite_is_answered as glutton;
-use crate::matrix::trier_that_wants_nothing_gets_nothing_even_when_it_is_granted as trier;
-use crate::plugin_commands::commander_greets_whoever_it_is_told_to as commander;
+use crate::matrix::trier_without_requested_grants_gets_none_even_if_granted as trier;
+use crate::plugin_commands::commander_greets_the_given_name as commander;
 use crate::plugins::{model_twice, prompt_upper};
 use crate::policy::deeds_are_done_for_a_clean_owner as deeds;
 use crate::selectors::choosy_forks_its_sidecar_eight_deep_with_the_turns_own_and_no_deeper as choosy;

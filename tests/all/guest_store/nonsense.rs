@@ -25,7 +25,7 @@ fn is_refused(mode: &str, expected: &str) -> Finished {
 }
 
 #[test]
-pub(crate) fn keeper_that_has_nothing_refuses_no_turn() {
+pub(crate) fn keeper_without_tapes_does_not_fail_a_turn() {
     let home = keeper("");
     let model = Server::new([Answer::text("hello"), Answer::text("again")]);
     home.run(["hi"]).model(&model).finish().says("[cli:local]\nhello\n");

@@ -9,7 +9,7 @@ const EACH: usize = 50;
 /// The turn in which the agent begins a new phase.
 const HANDOFF: usize = 230;
 
-/// Every request has the conversation since the latest anchor that is no zone's, each message once and in order, and one
+/// Every request has the conversation since the latest anchor outside of sections, each message once and in order, and one
 /// block of memory.
 #[test]
 fn in_five_hundred_turns_memory_is_shown_once_and_hides_nothing() {

@@ -7,7 +7,7 @@ use crate::{Place, all};
 
 const LARGEST: u64 = (1 << 53) - 1;
 
-pub async fn whatever_id_is_asked_for_the_answer_ends(place: &Place) {
+pub async fn every_id_has_an_answer(place: &Place) {
     let store = place.open();
     let drafts = ["heron", "stork", "crane", "egret"].map(|text| message("user", text));
     store.append(NAME, drafts.into(), None).await.unwrap();
@@ -28,7 +28,7 @@ pub async fn whatever_id_is_asked_for_the_answer_ends(place: &Place) {
 }
 
 /// Where tapes are files, another program may have written them.
-pub async fn lines_that_bear_any_ids_are_read_in_their_order(place: &Place) {
+pub async fn lines_with_any_ids_are_read_in_their_order(place: &Place) {
     let Some(dir) = &place.files else { return };
     let line = |id: &str| {
         format!(

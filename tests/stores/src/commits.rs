@@ -4,7 +4,7 @@ use bub_tape::{Commit, Draft, Entry, Error, Lookup, Outcome, json};
 
 use crate::{NAME, Place, SIDE, all, batch, contents, ids, keyed, message, stored};
 
-pub async fn a_tape_that_is_not_there_is_empty(place: &Place) {
+pub async fn a_missing_tape_is_empty(place: &Place) {
     let store = place.open();
     assert_eq!(store.last_id(NAME).await.unwrap(), 0);
     assert!(store.read(NAME, 0, 10).await.unwrap().is_empty());
@@ -94,7 +94,7 @@ pub async fn a_write_with_a_key_is_done_once(place: &Place) {
     assert_eq!(store.commit(other).await.unwrap(), stored(&[1]), "another tape's keys are its own");
 }
 
-pub async fn a_write_is_refused_when_somebody_else_wrote_first(place: &Place) {
+pub async fn a_write_is_rejected_after_a_conflicting_write(place: &Place) {
     let store = place.open();
     let append = |last| store.append(NAME, vec![message("user", "x")], Some(last));
     assert!(matches!(append(1).await, Err(Error::Conflict { last: 0 })));
@@ -118,7 +118,7 @@ pub async fn no_drafts_write_nothing(place: &Place) {
     assert_eq!(store.append(&side, Vec::new(), None).await.unwrap(), 1);
 }
 
-pub async fn what_fits_on_no_line_is_refused(place: &Place) {
+pub async fn entries_that_do_not_fit_on_a_line_are_rejected(place: &Place) {
     let store = place.open();
     let entry = |payload: &str, meta: &str| Entry {
         id: 1,
@@ -136,7 +136,7 @@ pub async fn what_fits_on_no_line_is_refused(place: &Place) {
     assert_eq!(store.last_id(NAME).await.unwrap(), 0);
 }
 
-pub async fn names_that_are_none_are_refused(place: &Place) {
+pub async fn invalid_names_are_rejected(place: &Place) {
     let store = place.open();
     for name in ["", "..", "../a__b", "a/b__c", "/a__b", ".a__b", "a\0__b", "é__b", &"a".repeat(201)] {
         let drafts = vec![message("user", "x")];

@@ -5,7 +5,7 @@ use bub_tape::{Entry, Erasure, Error, Lookup, Search, handoff};
 use crate::{NAME, ids, message};
 use crate::{Place, SIDE, all};
 
-pub async fn what_is_taken_out_is_gone_and_the_rest_stays_as_it_was(place: &Place) {
+pub async fn an_erasure_removes_its_entries_and_no_others(place: &Place) {
     let store = place.open();
     let drafts = ["one", "two heron", "three", "four heron"].map(|text| message("user", text));
     store.append(NAME, drafts.to_vec(), None).await.unwrap();
@@ -43,7 +43,7 @@ pub async fn what_is_taken_out_is_gone_and_the_rest_stays_as_it_was(place: &Plac
 }
 
 /// What an entry said when it was chosen is what it must say when it goes.
-pub async fn an_entry_that_says_something_else_by_now_stays(place: &Place) {
+pub async fn an_entry_whose_content_has_changed_is_not_erased(place: &Place) {
     let store = place.open();
     store.append(NAME, vec![message("user", "old")], None).await.unwrap();
     let erasure = Erasure::new(&all(&*store, NAME).await).with_receipt("a test").unwrap();

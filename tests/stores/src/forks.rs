@@ -194,7 +194,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-pub async fn any_history_with_forks_is_that_of_one_tape(place: &Place) {
+pub async fn any_history_with_forks_equals_that_of_one_tape(place: &Place) {
     let histories = Cell::new(0);
     let store = place.open();
     check(24, prop::collection::vec(step(), 1..20), async |steps: Vec<Step>| {

@@ -66,42 +66,42 @@ macro_rules! conformance {
     ($($store:ident)*) => { $(
         mod $store {
             $crate::conformance! { @cases $store:
-                commits::a_tape_that_is_not_there_is_empty
+                commits::a_missing_tape_is_empty
                 commits::an_entry_comes_back_as_it_was_written
                 commits::several_batches_are_written_together_or_not_at_all
                 commits::a_write_is_for_one_family_and_names_each_tape_once
                 commits::a_write_with_a_key_is_done_once
-                commits::a_write_is_refused_when_somebody_else_wrote_first
+                commits::a_write_is_rejected_after_a_conflicting_write
                 commits::no_drafts_write_nothing
-                commits::what_fits_on_no_line_is_refused
-                commits::names_that_are_none_are_refused
+                commits::entries_that_do_not_fit_on_a_line_are_rejected
+                commits::invalid_names_are_rejected
                 commits::tapes_are_listed_in_order_and_sidecars_are_not
                 commits::another_opening_sees_what_was_written
                 commits::two_writers_leave_consecutive_ids
                 resets::an_archive_keeps_a_tape_and_its_sidecars
-                resets::without_an_archive_nothing_is_left
+                resets::a_reset_without_an_archive_removes_all_entries
                 resets::a_write_may_begin_with_a_reset
                 resets::a_sidecar_is_emptied_alone
-                resets::what_a_fork_had_written_follows_into_the_archive
-                resets::no_archive_is_written_over
-                queries::whatever_is_asked_the_answer_is_that_of_a_file
+                resets::entries_of_a_fork_are_added_to_the_archive
+                resets::an_archive_is_never_overwritten
+                queries::queries_are_answered_as_by_a_file_store
                 queries::a_long_tape_is_searched_to_its_end
                 searches::words_of_every_length_and_script_are_found
-                searches::typing_errors_kinds_dates_and_limits_are_as_everywhere
+                searches::typing_errors_kinds_dates_and_limits_follow_the_rules_of_searches
                 searches::a_fork_is_searched_with_its_parent
-                zones::the_whole_zone_of_the_highest_version_holds
-                zones::a_fork_has_its_own_zone_or_what_it_sees_of_its_parents
-                zones::a_search_can_leave_out_what_a_zone_held_before
-                erasures::what_is_taken_out_is_gone_and_the_rest_stays_as_it_was
-                erasures::an_entry_that_says_something_else_by_now_stays
+                zones::the_complete_section_of_the_highest_version_applies
+                zones::a_fork_has_its_own_section_or_the_visible_part_of_its_parents
+                zones::a_search_can_exclude_earlier_versions_of_a_section
+                erasures::an_erasure_removes_its_entries_and_no_others
+                erasures::an_entry_whose_content_has_changed_is_not_erased
                 histories::any_history_is_read_as_it_was_written
-                any_ids::whatever_id_is_asked_for_the_answer_ends
-                any_ids::lines_that_bear_any_ids_are_read_in_their_order
+                any_ids::every_id_has_an_answer
+                any_ids::lines_with_any_ids_are_read_in_their_order
                 forks::queries_over_a_fork_see_one_tape
                 forks::a_merge_keeps_ids_consecutive_and_a_drop_discards
                 forks::sidecars_are_forked_with_their_tape
                 forks::a_reset_of_a_fork_archives_at_the_merge
-                forks::any_history_with_forks_is_that_of_one_tape
+                forks::any_history_with_forks_equals_that_of_one_tape
             }
         }
     )* };

@@ -104,7 +104,7 @@ fn search() -> impl Strategy<Value = Search> {
     })
 }
 
-pub async fn whatever_is_asked_the_answer_is_that_of_a_file(place: &Place) {
+pub async fn queries_are_answered_as_by_a_file_store(place: &Place) {
     let drafts = prop::collection::vec(draft(), 1..60);
     let asked = (prop::collection::vec(query(), 12), prop::collection::vec(search(), 8), 1..6_usize);
     let number = std::cell::Cell::new(0);

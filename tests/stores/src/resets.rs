@@ -25,7 +25,7 @@ pub async fn an_archive_keeps_a_tape_and_its_sidecars(place: &Place) {
     assert_eq!(store.list(None, 10).await.unwrap(), [NAME]);
 }
 
-pub async fn without_an_archive_nothing_is_left(place: &Place) {
+pub async fn a_reset_without_an_archive_removes_all_entries(place: &Place) {
     let store = place.open();
     for tape in [NAME, SIDE, "aaaa__bbbc", "aaaa__bbb"] {
         store.append(tape, vec![message("user", "x")], None).await.unwrap();
@@ -71,7 +71,7 @@ pub async fn a_sidecar_is_emptied_alone(place: &Place) {
     assert!(store.sidecars(NAME).await.unwrap().is_empty());
 }
 
-pub async fn what_a_fork_had_written_follows_into_the_archive(place: &Place) {
+pub async fn entries_of_a_fork_are_added_to_the_archive(place: &Place) {
     let store = place.open();
     store.append(NAME, vec![message("user", "one"), message("user", "two")], None).await.unwrap();
     let archive = store.archive_name(NAME).await.unwrap().unwrap();
@@ -90,7 +90,7 @@ pub async fn what_a_fork_had_written_follows_into_the_archive(place: &Place) {
     assert_eq!(contents(&all(&*store, SIDE).await), ["aside"]);
 }
 
-pub async fn no_archive_is_written_over(place: &Place) {
+pub async fn an_archive_is_never_overwritten(place: &Place) {
     let store = place.open();
     let mut kept = Vec::new();
     for content in ["one", "two", "three"] {

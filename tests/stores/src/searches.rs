@@ -88,7 +88,7 @@ pub async fn words_of_every_length_and_script_are_found(place: &Place) {
     }
 }
 
-pub async fn typing_errors_kinds_dates_and_limits_are_as_everywhere(place: &Place) {
+pub async fn typing_errors_kinds_dates_and_limits_follow_the_rules_of_searches(place: &Place) {
     let store = place.open();
     filled(&*store).await;
     let entries = all(&*store, NAME).await;

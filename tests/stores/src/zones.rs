@@ -28,7 +28,7 @@ pub async fn ids(store: &dyn Store, before: Option<u64>) -> Vec<u64> {
     store.section(NAME, "memory", before).await.unwrap().iter().map(|entry| entry.id).collect()
 }
 
-pub async fn the_whole_zone_of_the_highest_version_holds(place: &Place) {
+pub async fn the_complete_section_of_the_highest_version_applies(place: &Place) {
     let store = place.open();
     assert!(ids(&*store, None).await.is_empty());
     store.append(NAME, vec![message("user", "one")], None).await.unwrap();
@@ -49,7 +49,7 @@ pub async fn the_whole_zone_of_the_highest_version_holds(place: &Place) {
     assert!(ids(&*store, None).await.is_empty());
 }
 
-pub async fn a_fork_has_its_own_zone_or_what_it_sees_of_its_parents(place: &Place) {
+pub async fn a_fork_has_its_own_section_or_the_visible_part_of_its_parents(place: &Place) {
     let store = place.open();
     store.append(NAME, zone(1, "a"), None).await.unwrap();
     let fork = Fork::new(Arc::clone(&store), NAME);
@@ -68,7 +68,7 @@ pub async fn a_fork_has_its_own_zone_or_what_it_sees_of_its_parents(place: &Plac
     assert!(ids(&fork, None).await.is_empty());
 }
 
-pub async fn a_search_can_leave_out_what_a_zone_held_before(place: &Place) {
+pub async fn a_search_can_exclude_earlier_versions_of_a_section(place: &Place) {
     let store = place.open();
     let tape = Tape::open(Arc::clone(&store), NAME).unwrap();
     for drafts in [zone(1, "heron old"), vec![message("user", "heron said")], zone(2, "heron new"), zone(3, "nothing")]

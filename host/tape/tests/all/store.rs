@@ -10,7 +10,7 @@ use super::{NAME, Room, edges, ids, message};
 const WHOLE: &str = r#"{"id": 5, "kind": "event", "payload": {"name": "z"}, "meta": {}, "date": "D"}"#;
 
 #[tokio::test]
-async fn a_tape_that_is_not_there_is_empty() {
+async fn a_missing_tape_is_empty() {
     let room = Room::new();
     let tape = room.tape();
     assert_eq!(tape.last_id().await.unwrap(), 0);
