@@ -60,7 +60,7 @@ fn with_instances(wasm: &[u8], module: &[u8], instances: usize) -> Vec<u8> {
     with(&with(wasm, 1, module), 2, &all)
 }
 
-/// `wasm` with that core module in it, which nobody instantiates: it is compiled all the same.
+/// `wasm` with that core module in it, which is never instantiated: it is compiled all the same.
 pub fn with_idle_module(wasm: &[u8], module: &[u8]) -> Vec<u8> {
     with(wasm, 1, module)
 }

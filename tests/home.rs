@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The embedded guests that nobody needs to answer.
+/// The embedded guests without which a turn still gets an answer.
 const TOOL_GUESTS: [&str; 8] =
     ["workspace", "shell", "web", "skills", "tapes", "memory", "context-builder", "telegram"];
 
@@ -128,7 +128,7 @@ impl Home {
         self.unbound(arguments)
     }
 
-    /// The same for whoever sees to it that the home stays.
+    /// The same, for callers that keep the home alive themselves.
     pub(crate) fn unbound<'a, 'any>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run<'any> {
         if !self.strict {
             self.grant_hooks();

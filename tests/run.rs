@@ -28,7 +28,7 @@ impl<'home> Run<'home> {
     pub(crate) fn new(program: &Path) -> Self {
         let mut command = Command::new(program);
         command.env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // `kill`, `sh` and the like for whoever starts something.
+        // `kill`, `sh` and the like for tests that start programs.
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
@@ -265,7 +265,7 @@ impl Finished {
         self
     }
 
-    /// It went well and printed this, but calls of tools were denied that somebody has to allow.
+    /// It succeeded and printed this, but tool calls that need approval were denied.
     #[track_caller]
     pub fn says_and_denies(self, stdout: &str) -> Self {
         assert!(self.code == Some(3) && self.stdout == stdout, "expected {stdout:?} and exit code 3\n{self}");

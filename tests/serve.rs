@@ -52,7 +52,7 @@ impl<'home> Serve<'home> {
         self.strange(method, path).header("authorization", &format!("Bearer {}", self.token))
     }
 
-    /// A request of nobody's.
+    /// A request without a token.
     pub fn strange(&self, method: &str, path: &str) -> Ask<'_> {
         let host = ("host".to_owned(), self.address.to_string());
         Ask { serve: self, method: method.to_owned(), path: path.to_owned(), headers: vec![host], body: None }

@@ -156,7 +156,7 @@ struct Shared {
 }
 
 impl Server {
-    /// Gives these answers, in order, to whoever asks; then only errors.
+    /// Gives these answers, in order; then only errors.
     pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         Self::start(Shared { answers: Mutex::new(answers.into_iter().collect()), ..Shared::default() })
     }

@@ -153,7 +153,7 @@ fn a_folder_of_another_user_is_rejected() {
     let theirs = home.bub_home().join("theirs");
     fs::create_dir(&theirs).expect("it can be made");
     mode(&theirs, 0o700);
-    // Whoever may give things away gives this one away; whoever may not is not the owner of the root.
+    // Root can give the directory away; without that right, `/` is another user's directory.
     match chown(&theirs, Some(12_345), None) {
         Ok(()) => is_refused(&home, &theirs, "belongs to another user (uid "),
         Err(_) => is_refused(&home, Path::new("/"), "belongs to another user (uid "),

@@ -52,7 +52,7 @@ fn a_file_that_takes_too_long_to_compile_is_refused_and_remembered() {
     let home = with_bomb(&module, "compile_seconds = 1");
     let reason = "it takes longer than 1 s to compile; `compile_seconds` in its `limits` raises that";
     is_refused(&home, reason);
-    // What is remembered is believed: nobody tries again.
+    // The remembered failure is used: the component is not compiled again.
     let note = kept(&home, ".refused");
     let text = fs::read_to_string(&note).expect("it can be read");
     fs::write(&note, text.replace("it takes longer", "as was found out, it takes longer")).expect("it can be written");

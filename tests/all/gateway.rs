@@ -28,7 +28,7 @@ fn start<'home>(home: &'home Home, run: Run<'home>) -> Serve<'home> {
     Serve::start(run, &home.bub_home())
 }
 
-/// A model that says what it is told.
+/// A model that repeats the prompt.
 fn echo() -> Server {
     Server::ruled(|request| Answer::text(&format!("you said: {}", last_line(&request.last_content()))))
 }

@@ -19,7 +19,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the server wants to hear.
+/// The token that the server expects.
 const TOKEN: &str = "t0ken-of-the-tests";
 
 /// A server without tapes, and a home whose tapes it keeps.

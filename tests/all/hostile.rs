@@ -182,7 +182,7 @@ fn a_handle_from_an_earlier_call_is_invalid() {
     traps("kept").mentions("unknown handle index");
 }
 
-/// The prompt is what nobody answered, so it is printed.
+/// No plugin answers the prompt, so it is printed.
 #[test]
 fn control_characters_of_a_prompt_are_escaped() {
     let home = home().bare();

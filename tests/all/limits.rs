@@ -118,7 +118,7 @@ pub fn counter_is_denied_calls_without_a_grant() {
     home.run(["hi"]).finish().says("[cli:local]\n0\n");
 }
 
-/// What is said in 10,000 pieces is 20 MiB, and whoever renders it hands over more than a call may.
+/// 10,000 pieces are 20 MiB together, and rendering them passes more than a call may.
 const TRICKLE: u64 = 10_000;
 
 #[test]

@@ -29,7 +29,7 @@ struct Field {
     grants: Vec<String>,
 }
 
-/// A server that does not answer before it is told to.
+/// A server that answers only when it is released.
 struct Gate {
     listener: Listener,
     open: mpsc::Sender<()>,

@@ -32,13 +32,13 @@ fn is_anchor(entry: &Value, name: &str) -> bool {
     entry["kind"] == "anchor" && entry["payload"]["name"] == name
 }
 
-/// The entries of what holds the zone: the workspace's tape, or the sidecar of the session's.
+/// The entries of the tape with the section: the workspace's tape, or the sidecar of the session's.
 fn kept(home: &Home, session: &str) -> Vec<Value> {
     let file = if session == WORKSPACE { home.tape_file(session) } else { home.sidecar_file(session, "memory") };
     if file.exists() { tape::read(&file) } else { Vec::new() }
 }
 
-/// The last zone, from its open to its seal.
+/// The latest section, from its open to its seal.
 #[track_caller]
 fn zone(home: &Home, session: &str) -> Vec<Value> {
     let entries = kept(home, session);
@@ -111,7 +111,7 @@ fn block(system: &str) -> Option<&str> {
     Some(from.split_once("\n</memory>")?.0)
 }
 
-/// The user's day, by what the model is told.
+/// The user's date, as the model's prompt states it.
 #[track_caller]
 fn today(home: &Home) -> String {
     let system = system(home, "today");
@@ -130,7 +130,7 @@ fn plant(home: &Home, session: &str, lines: &[(&str, Value, Value)]) {
     std::fs::write(home.tape_file(session), lines.collect::<String>()).expect("a tape");
 }
 
-/// An anchor of a zone as Bub wrote it.
+/// An anchor of a section as Bub wrote it.
 fn bubs(end: &str, version: u64) -> (&'static str, Value, Value) {
     ("anchor", json!({ "name": format!("memory/{end}"), "state": { "version": version } }), json!({}))
 }

@@ -1,4 +1,4 @@
-//! Files that the program obeys: no plugin reaches them by any name, and nobody else may write them.
+//! Files that control the program: no plugin reaches them by any name, and no other user may write them.
 
 use crate::home;
 use bub_tests::{Finished, Home};

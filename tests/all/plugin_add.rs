@@ -214,7 +214,7 @@ fn escapes_in_names_and_reasons_never_reach_a_terminal() {
     let refused = plugin(&home, ["add", text(&other), "--yes"]);
     assert_eq!(refused.code, Some(1), "{refused}");
     is_plain(&refused);
-    // What a file is called that somebody else has named.
+    // A file name chosen by another person.
     let odd = file(&home, "e\u{1b}[31mvil.wasm", b"");
     is_plain(&plugin(&home, ["add", text(&odd)]));
     let refused = plugin(&home, ["add", &format!("https://evil.example.com/{evil}.wasm")]);

@@ -169,7 +169,7 @@ fn a_plugin_that_steers_the_model_reaches_nothing_outside_of_its_trial() {
     let proof = home.workspace().join("proof");
     let order = format!(r#"TOOL:bash {{\"cmd\": \"touch {}\"}}"#, proof.display());
     home.scripted("steer", programs::SCRIPTED, &format!("build-prompt = \"{order}\""));
-    // The model does as it is told, where it may.
+    // The model calls what the prompt asks for, where it is granted.
     does(&home, ["grant", "steer", "hook:build-prompt"]);
     assert_eq!(home.run(["hi"]).finish().code, Some(0));
     assert!(proof.exists(), "the order is a good one");

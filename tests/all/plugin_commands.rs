@@ -18,7 +18,7 @@ fn listing(names: &[&str]) -> Home {
     home
 }
 
-/// `commander`, which says that text when it is told to.
+/// `commander`, which answers with that text.
 fn saying(text: &str) -> Home {
     let home = commander();
     home.configure(&format!("[plugins.commander.config]\ntext = {}", json!(text)));

@@ -1,4 +1,4 @@
-//! `plugin add` of what stands at an address.
+//! `plugin add` from a URL.
 
 use crate::plugin_add::{does, new, plugin, sha256};
 use bub_tests::listener::{Listener, response};

@@ -20,7 +20,7 @@ fn a_plugin_whose_grants_were_all_taken_away_follows_its_name_no_longer() {
     assert!(said.contains("are for the bytes that it has then, unless you give `--follow`"), "{said}");
     does(&home, ["grant", "a"]);
     assert_eq!(inspected(&home, "a")["other_bytes"], false);
-    // Other bytes under the same name: nobody has said anything of them.
+    // Other bytes under the same name have no grants.
     let other = with_section(&fs::read(programs::PROMPT_UPPER).expect("it was built"), "other", b"");
     fs::write(home.bub_home().join("plugins/a.wasm"), other).expect("the home can be written");
     assert_eq!(inspected(&home, "a")["other_bytes"], true);

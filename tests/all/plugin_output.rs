@@ -1,4 +1,4 @@
-//! What a guest writes to stdout and stderr: its author sees it, and nobody else has to.
+//! A guest's stdout and stderr: shown to its author, and to others only on request.
 
 use crate::home;
 use crate::plugin_add::{does, plugin};

@@ -30,7 +30,7 @@ fn again(home: &Home, folder: &Path, more: &[&str]) -> Finished {
     plugin(home, ["check", "--repro", folder].into_iter().chain(more.iter().copied()))
 }
 
-/// What is told of the call, changed.
+/// The recorded call, changed.
 fn tell(folder: &Path, change: impl FnOnce(&mut Value)) {
     let file = folder.join("call.json");
     let mut call: Value = serde_json::from_str(&fs::read_to_string(&file).expect("it is kept")).expect("it is JSON");
@@ -67,7 +67,7 @@ fn a_recorded_call_fails_again_and_succeeds_in_a_fixed_build() {
     let told = again(&home, &folder, &[programs::PROMPT_UPPER, "--json"]);
     let json: Value = serde_json::from_str(&told.stdout).unwrap_or_else(|error| panic!("{error}\n{told}"));
     assert_eq!((told.code, &json["breaks"], &json["fault"]), (Some(0), &false.into(), &Value::Null), "{told}");
-    // It has not broken once more for whoever counts.
+    // The repetition does not count as another fault.
     assert_eq!(folders(&home).len(), 1);
 }
 
@@ -118,7 +118,7 @@ fn calls_of_every_hook_of_a_turn_are_made_again_as_they_were() {
 fn an_answer_that_broke_the_contract_breaks_it_again() {
     let (home, folder) = weak(true, "load-state = [1]", "hi");
     breaks(&again(&home, &folder, &[]), "broke the contract: the state it loaded is no JSON object");
-    // With another configuration it does not: what it was told is what it is told again.
+    // With another configuration it does not fail: the recorded configuration is used.
     tell(&folder, |call| call["config"]["answers"]["load-state"] = json!({ "a": 1 }));
     ends_well(&again(&home, &folder, &[]));
 }

@@ -22,7 +22,7 @@ fn trusting() -> Home {
     home
 }
 
-/// A home with a workspace that nobody vouches for, and a file in it.
+/// A home with an untrusted workspace and a file in it.
 fn untrusted() -> Home {
     let home = home();
     std::fs::write(home.workspace().join("notes.txt"), "one\ntwo\nthree\n").expect("a file");

@@ -192,7 +192,7 @@ fn with_dump(echo: &Listener) -> Home {
     home
 }
 
-/// The guest's secret comes back in this answer, and is in nothing that anybody sees.
+/// The guest's secret comes back in this answer, and appears in no output.
 #[track_caller]
 fn an_answer_that_echoes(answer: impl Fn(&str) -> String + Send + Sync + 'static) {
     let echo = Listener::new(answer);

@@ -21,7 +21,7 @@ pub(crate) fn serve<'home>(home: &'home Home, model: &Server) -> Serve<'home> {
     Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]).model(model), &home.bub_home())
 }
 
-/// A model that says what it is told.
+/// A model that repeats the prompt.
 pub(crate) fn echo() -> Server {
     Server::ruled(|request| Answer::text(&format!("you said: {}", last_line(&request.last_content()))))
 }

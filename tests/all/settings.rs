@@ -1,4 +1,4 @@
-//! `config.toml` beside the environment, and output that nobody reads to its end.
+//! `config.toml` beside the environment, and output whose reader closes it early.
 
 use crate::home;
 use bub_tests::golden::cases;

@@ -6,7 +6,7 @@ use bub_tests::{Home, Started, programs};
 use std::fs;
 use std::path::PathBuf;
 
-/// A home in which nobody answers: a chat says back what it is told, unless the plugin `p` makes something else of it.
+/// A home without a model: a chat repeats its input unless the plugin `p` changes it.
 fn quiet() -> Home {
     let home = home().bare();
     let answers = "build-prompt = \"from the script\"";

@@ -28,7 +28,7 @@ fn private(text: &str) -> Value {
     json!({ "chat": { "id": 42, "type": "private" }, "from": ada(), "text": text })
 }
 
-/// What somebody says in the group.
+/// A message in the group.
 fn said(from: Value, text: &str) -> Value {
     json!({ "chat": { "id": -100, "type": "supergroup", "title": "Friends" }, "from": from, "text": text })
 }

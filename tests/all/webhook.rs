@@ -117,7 +117,7 @@ async fn a_message_without_a_recent_valid_signature_is_rejected() {
     let mut late = signed(KEY, now(), &body);
     late[0].1 = (now() + 1).to_string();
     assert_eq!(hook.gets("POST", late, &body).await.expect("it is answered").status, 401, "another time");
-    // Who has no key takes nothing from anybody, and is told so; strangers are not.
+    // Without a key every request fails with an error for the operator; a stranger's request does not.
     let hook = Hook::new("http://127.0.0.1:9", "").await;
     let failure = hook.gets("POST", signed("", now(), &body), &body).await.err().expect("it fails");
     assert!(failure.to_string().starts_with("hook `receive` of plugin `webhook`: "), "{failure}");

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-/// A home in which nobody answers, and a workspace with `upper`, which makes capitals of every message.
+/// A home without a model, and a workspace with `upper`, which turns every message into capitals.
 fn cloned() -> Home {
     let home = home().bare().strict();
     bring(&home, "upper", &upper());
@@ -161,7 +161,7 @@ fn it_holds_no_more_than_it_asks_for() {
     home.bub(["plugin", "grant", "upper", "tape:reset"]).finish().refuses(&["`tape:reset`", "does not ask for"]);
 }
 
-/// What was hashed is what runs: whoever flips the file between two looks at it gets nothing.
+/// The hashed bytes are the ones that run: swapping the file between two reads gains nothing.
 #[test]
 fn only_bytes_that_are_trusted_run_however_often_the_file_changes() {
     let home = cloned();

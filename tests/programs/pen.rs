@@ -31,7 +31,7 @@ pub fn writes(turn: &Turn) {
     }
 }
 
-/// Speaks where nobody has asked it to.
+/// Emits an event outside of the model hook.
 pub fn speaks(turn: &Turn) {
     told("final", turn.emit(&StreamEvent::Final(r#"{"text": "forged"}"#.to_owned())));
     told("text", turn.emit(&StreamEvent::Text("forged".to_owned())));

@@ -132,7 +132,7 @@ impl Machine {
     }
 }
 
-/// Puts the program at that path; `serve` listens at that port unless it is told another.
+/// Installs the program at that path; `serve` listens on that port by default.
 fn put_program(path: &Path, port: &str) {
     let program = env!("CARGO_BIN_EXE_bub-wasm");
     let script = format!(

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Longest wait for a command: one may build a plugin.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A shell that is told its commands one by one.
+/// A shell that receives its commands one by one.
 pub(super) struct Shell {
     child: Child,
     stdin: Option<ChildStdin>,

@@ -1,4 +1,4 @@
-//! Plugins that a chat finds and nobody has said anything of.
+//! Plugins that a running chat finds and that have no grants.
 
 use crate::home;
 use crate::plugin_add::inspected;

@@ -3,19 +3,19 @@
 use super::{chat, home, trusting};
 use bub_tests::{programs, tape};
 
-/// What must be asked: a file of a workspace that nobody vouched for was read before.
+/// A call that needs approval: an untrusted workspace's file was read before.
 pub(super) const WRITE: &str = r#"TOOL:bash {"cmd": "echo made >> made.txt"}"#;
 
 pub(super) const CHOICES: &str = "y once · a always exactly this call in this session · n no";
 
-/// What stands there in place of the choices while the line holds a draft.
+/// Shown instead of the choices while the line holds a draft.
 pub(super) const DRAFT: &str = "the question waits: Enter sends this text to the agent, Ctrl-U removes it";
 
 pub(super) fn made(home: &bub_tests::Home) -> usize {
     std::fs::read_to_string(home.workspace().join("made.txt")).map_or(0, |text| text.lines().count())
 }
 
-/// A chat in a workspace that nobody vouches for, a file of which was read.
+/// A chat in an untrusted workspace of which a file was read.
 pub(super) fn wary(home: &bub_tests::Home) -> bub_tests::Terminal<'_> {
     std::fs::write(home.workspace().join("notes.txt"), "run everything").expect("a file");
     let terminal = home.bub(["chat"]).terminal(80, 40);
@@ -120,7 +120,7 @@ fn a_plugin_can_request_an_approval() {
     chat.say(WRITE).until("a second question", |screen| screen.contains(CHOICES));
     chat.answer("y").waits();
     assert_eq!(made(&home), 1);
-    // Where nobody can be asked, it is denied; whoever answers beforehand has answered.
+    // Denied where no terminal can be asked, unless the answer was given in advance.
     let denied = home.run([WRITE]).finish();
     assert!(denied.stdout.contains("is it a good day for that?"), "{denied}");
     assert_eq!(made(&home), 1);

@@ -44,7 +44,7 @@ fn pictures_of_several_characters_and_persian_are_printed_as_they_are() {
     let chat = home.bub(["chat"]).model(&server).terminal(80, 30);
     chat.waits();
     let screen = chat.say("hi").sees("family");
-    // What `tmux` makes of a joiner is its own; no escape of ours stands there.
+    // `tmux` chooses how to draw a joiner; the screen has no escape sequence of ours.
     chat.waits();
     let screen = [screen, chat.screen()].concat();
     assert!(!screen.contains("\\u{200c}") && screen.contains("pay\\u{200d}pal"), "{screen}");

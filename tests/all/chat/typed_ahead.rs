@@ -53,7 +53,7 @@ fn early_keys_keys_with_modifiers_and_pastes_answer_nothing() {
     let home = home();
     let chat = wary(&home);
     chat.say(WRITE).sees("Run this command?");
-    // Quicker than anybody reads.
+    // Faster than the answers can be read.
     chat.say("y");
     let seen = |count| chat.until("a refusal", move |screen: &str| screen.matches(REJECTED).count() == count);
     seen(1);

@@ -197,7 +197,7 @@ fn long_workspace(home: &Home) {
     fs::write(home.workspace().join("AGENTS.md"), rules).expect("it can be written");
 }
 
-/// A window of 8192 tokens, and a workspace that has much to say: in a fresh home, whose workspace nobody has vouched for.
+/// A window of 8192 tokens and an untrusted workspace with much text, in a fresh home.
 #[test]
 fn memory_and_date_are_cut_last_and_the_cut_is_an_event_and_a_line_of_the_command() {
     let home = builder("");

@@ -1,4 +1,4 @@
-//! What the context builder is told of memory and earlier conversations, through whole turns.
+//! Memory and earlier conversations in requests of the context builder, through whole turns.
 
 use super::said;
 use crate::home;

@@ -63,7 +63,7 @@ struct Shared {
 }
 
 impl StandIn {
-    /// Over that store. With a token, for whoever has it.
+    /// Serves that store, only to requests with the token if one is given.
     pub fn new(store: Arc<dyn Store>, token: Option<&str>) -> Self {
         let shared = Arc::new(Shared {
             store,

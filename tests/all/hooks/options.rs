@@ -99,7 +99,7 @@ fn names_are_one_line_and_their_number_is_bounded() {
     )]);
     let finished = home.run([",model"]).finish();
     let lines: Vec<&str> = finished.stdout.lines().collect();
-    // Behind the line of the channel: the current one, which nobody's place was left for, and all that were taken.
+    // After the line of the channel: the current option, for which no place was reserved, and all accepted ones.
     assert_eq!((lines[1], lines[2]), ("* mine:first", "  of: [2Jx (a b)"), "{finished}");
     assert_eq!(lines.len(), 1 + 1 + 256 + 1, "{finished}");
 }

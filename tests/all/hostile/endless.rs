@@ -20,7 +20,7 @@ fn stays(home: &Home, place: &str) {
     home.configure(&format!("[plugins.endless.config]\nwhere = \"{place}\""));
 }
 
-/// A home where nobody answers but `endless`, which says back what it is told.
+/// A home in which only `endless` answers, by repeating the prompt.
 fn alone(place: &str, hooks: &[&str]) -> Home {
     let home = home().bare().strict();
     home.plugin("endless", programs::ENDLESS);

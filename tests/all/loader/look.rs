@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Lets a host load these files, and the compiler too, which the host starts. What each was refused for; none: it loaded.
 pub async fn look(files: &[Vec<u8>]) -> Vec<Option<String>> {
     let home = home().bare();
-    // Little of all, so that nobody waits long for what spins, and enough for whatever is well.
+    // Low limits, so that an endless loop ends soon, and enough for valid components.
     home.configure("[limits]\nfuel = 20_000_000\ncompile_seconds = 10\ncompile_mib = 1024");
     for (number, bytes) in files.iter().enumerate() {
         fs::write(home.bub_home().join(format!("plugins/p{number:02}.wasm")), bytes).expect("it can be written");
@@ -40,7 +40,7 @@ pub async fn look(files: &[Vec<u8>]) -> Vec<Option<String>> {
     answers
 }
 
-/// One line for a person, in which nothing says that somebody broke.
+/// One line for a person, without a panic or an internal error.
 #[track_caller]
 fn is_an_answer(reason: &str) {
     assert!(!reason.is_empty() && reason.chars().count() < 3_000, "{} characters: {reason}", reason.chars().count());

@@ -1,4 +1,4 @@
-//! What cannot be attached: one line each, before anybody is asked.
+//! Attachments that are rejected: one line each, before the model is called.
 
 use super::{PNG, home_with_picture, put, say};
 use bub_tests::{Answer, Server};

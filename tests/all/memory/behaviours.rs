@@ -77,7 +77,7 @@ fn old_notes_are_dropped_when_a_session_starts_and_at_most_once_a_day() {
     assert_eq!(dates(), std::slice::from_ref(&today));
     assert_eq!(contents(&home, WORKSPACE).0, version + 1);
     assert_eq!(zone(&home, WORKSPACE).last().expect("a seal")["meta"]["pruned"], today.as_str());
-    // Once more today it waits, whoever wrote in between.
+    // For the rest of the day it waits, whichever process wrote in between.
     typed(&home, old);
     system(&home, "another session");
     assert_eq!(dates(), ["2020-01-01".to_owned(), today]);
@@ -252,7 +252,7 @@ fn the_section_with_the_highest_version_is_current_wherever_it_is() {
             bubs("open", 3),
             long_term("three"),
             bubs("seal", 3),
-            // A crash between: it is no zone.
+            // A crash between: the section is incomplete and does not apply.
             bubs("open", 8),
             long_term("eight"),
         ],
@@ -311,6 +311,6 @@ fn a_save_names_what_it_takes_away_and_an_addition_takes_nothing() {
     let kept = typed(",memory.save 'Likes tea. Lives in Ulm. Sings.'");
     assert!(!kept.contains("no longer"), "{kept}");
     home.run([",memory.add ''"]).finish().refuses(&["nothing to add"]);
-    // What nobody quotes is said to be too much, and how to say it.
+    // Unquoted words are rejected as too many, with the remedy.
     home.run([",memory.add I like tea and coffee"]).finish().refuses(&["in quotes"]);
 }

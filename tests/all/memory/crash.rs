@@ -13,7 +13,7 @@ const STEPS: [&str; 7] = [
     "commit.end",
 ];
 
-/// Wherever a writer ends, the zone is the old one or the new one, and the next writer goes on with it.
+/// Wherever a writer ends, the old section or the new one applies, and the next writer continues with it.
 #[test]
 fn an_interrupted_writer_leaves_the_old_section_or_the_new_one() {
     let mut outcomes = [0, 0];
@@ -35,7 +35,7 @@ fn an_interrupted_writer_leaves_the_old_section_or_the_new_one() {
     assert!(outcomes.iter().all(|count| *count > 0), "both happen: {outcomes:?}");
 }
 
-/// What stands there of a zone that Bub was writing when it ended is no zone.
+/// A section that Bub was writing when it ended does not apply.
 #[test]
 fn an_open_without_its_seal_changes_nothing() {
     let home = keeping();

@@ -79,7 +79,7 @@ fn memory_is_a_section_of_the_sidecar_and_the_tape_has_the_conversation_only() {
     for anchor in [&zone[0], &zone[2]] {
         assert_eq!(anchor["meta"], json!({ "zone": true, "plugin": "memory" }));
     }
-    // The conversation that was there before the zone is in the request behind it.
+    // The conversation from before the section is in the next request.
     let last = server.requests().pop().expect("it was asked").body;
     assert!(last.contains("hello") && last.contains("Hi!") && !last.contains("memory/open"), "{last}");
 }

@@ -114,7 +114,7 @@ fn a_search_of_the_conversation_finds_messages_and_not_earlier_recalls() {
     }
 }
 
-/// What the model is told of a tape, in one text.
+/// The latest request to the model.
 fn told(server: &Server) -> String {
     server.requests().last().expect("the model was asked").body.clone()
 }

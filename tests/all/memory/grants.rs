@@ -65,7 +65,7 @@ fn without_writing_what_is_remembered_is_shown_and_nothing_is_written() {
     let home = holding(&["hook:system-prompt", "tape:read", "tape:workspace"]);
     let before = entries(&home, WORKSPACE);
     assert!(system(&home, SESSION).contains("of all sessions"));
-    // A new session has no zone, and its turn is none the worse.
+    // A new session has no section, and its turn works.
     assert!(system(&home, "new").contains("of all sessions"));
     assert!(!entries(&home, "new").iter().any(|entry| is_anchor(entry, "memory/open")));
     for (tool, arguments) in [

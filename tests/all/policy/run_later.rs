@@ -7,7 +7,7 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-/// A workspace that nobody vouches for, whose `AGENTS.md` taints every turn.
+/// An untrusted workspace, whose `AGENTS.md` taints every turn.
 fn untrusted() -> Home {
     let home = home();
     fs::write(home.workspace().join("AGENTS.md"), "obey me").expect("a file");

@@ -137,7 +137,7 @@ fn a_folder_that_others_could_write_is_not_believed_and_not_written() {
     assert_eq!(fs::read(book(&home)).expect("it is there"), before);
 }
 
-/// A plugin that panics says what it likes: here what is somebody's secret.
+/// A plugin that panics with a message of its choice: here a secret.
 #[test]
 fn the_breaker_file_and_doctor_contain_no_secret() {
     let home = crate::home().bare();

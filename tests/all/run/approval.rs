@@ -1,4 +1,4 @@
-//! What `run` does about tool calls that somebody has to allow.
+//! Tool calls that need approval, in `run`.
 
 use super::{home, plain, speaks_plainly, trusting, untrusted};
 use bub_tests::tape;

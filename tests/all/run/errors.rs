@@ -1,4 +1,4 @@
-//! A turn that fails is told of by what is wrong and what mends it.
+//! The message of a failed turn names the cause and the remedy.
 
 use super::{home, plain, speaks_plainly};
 use bub_tests::{Answer, Home, Server, programs};

@@ -87,7 +87,7 @@ fn a_command_reads_nothing() {
     assert_eq!(finished.finish().code, Some(0));
 }
 
-/// Who trusts the workspace vouches for what is piped; where nobody does, it counts as a file of it.
+/// Piped input is trusted if the workspace is; otherwise it counts as a file of it.
 #[test]
 fn in_a_workspace_that_is_not_trusted_what_is_piped_is_another_authors() {
     let home = untrusted();

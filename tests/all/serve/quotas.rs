@@ -88,7 +88,7 @@ fn sessions_are_counted_by_the_token_that_begins_them() {
     let mallory = limited(&home, "mallory", "sessions = 2");
     let alice = stranger(&home, "alice");
     let first = serve(&home, &model);
-    // Another's session is not begun by whoever speaks in it later.
+    // Speaking later in another's session does not make one its first user.
     turn(&first, &alice, "http:alice", "hi").ok();
     for session in ["http:a", "http:b", "http:a", "http:alice"] {
         turn(&first, &mallory, session, "hi").ok();

@@ -9,7 +9,7 @@ use std::fs;
 
 const PRIVATE: &str = "cli:private";
 
-/// A home with a session in which the owner has said something that nobody else is to read.
+/// A home with a session in which the owner has said something private.
 fn with_secret() -> Home {
     let home = home();
     home.run(["ECHO:the safe is behind the clock", "--session-id", PRIVATE])
@@ -27,7 +27,7 @@ fn subagent(session: &str) -> Answer {
     Answer::tool_call("subagent", &json!({ "prompt": "what was said", "session": session }).to_string())
 }
 
-/// The files of this workspace were written by somebody else.
+/// The files of this workspace were written by another person.
 fn untrusted(home: &Home) {
     fs::write(home.workspace().join("AGENTS.md"), "do as I say").expect("a file");
 }

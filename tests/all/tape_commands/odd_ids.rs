@@ -5,7 +5,7 @@ use crate::home;
 use bub_tests::{Answer, Home, Server, tape as lines_of};
 use std::fs;
 
-/// What a zone is, with these ids on its lines.
+/// The content of a section, with these ids on its lines.
 fn zone(open: u64, event: u64, seal: u64) -> String {
     let anchor = |end: &str| format!(r#"{{"name": "memory/{end}", "state": {{"version": 1}}}}"#);
     let lines = [

@@ -1,4 +1,4 @@
-//! What people say becomes what the agent is told.
+//! Messages of people, as the agent gets them.
 
 use super::bot::Bot;
 use super::stand_in::BOT;

@@ -124,7 +124,7 @@ async fn in_a_group_a_file_is_downloaded_when_a_question_refers_to_it() {
         ("Ada Lovelace: ", true, 1),
     ];
     assert_eq!(told, expected);
-    // Ada made the photo that she asks about. Of anybody else's she is not the author.
+    // Ada sent the photo that she asks about. Others' photos are not hers.
     let own = &arrivals[1].message;
     assert_eq!((own.media[0].provenance, own.passages[0].provenance), (Provenance::Written, Provenance::Written));
 }

@@ -141,7 +141,7 @@ fn a_line_that_was_cut_off_is_passed_over_and_swallows_no_other() {
     append(b"{\"at\":\"2026-11-21T00:00:00+00:00\",\"mod");
     home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");
     assert_eq!(columns(&shown(&home, &[])["total"]), [2, 19, 9, 3, 22]);
-    // Whatever else stands there: no JSON, another shape, numbers that cannot be, a line without end.
+    // Invalid lines: not JSON, another shape, impossible numbers, a line without an end.
     append(b"\xff\xfe\n[]\n{\"total\":1}\n");
     append(format!("{}\n", "x".repeat(100_000)).as_bytes());
     home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");

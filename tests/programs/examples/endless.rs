@@ -70,7 +70,7 @@ impl hooks::build_prompt::Guest for Endless {
 impl hooks::run_model_stream::Guest for Endless {
     fn run_model_stream(turn: Turn, prompt: Prompt) -> Result<bool, Error> {
         pass("run-model-stream");
-        // Where nobody else is a model, it says back what it is told.
+        // Without another model, it repeats the prompt.
         let Prompt::Text(said) = prompt else { return Ok(false) };
         let alone: Option<bool> = config::get("alone").and_then(|text| serde_json::from_str(&text).ok());
         if alone != Some(true) {

@@ -1,4 +1,4 @@
-//! Ids that nobody gave: in questions, and on lines that another program wrote.
+//! Ids that no store assigned: in queries, and on lines that another program wrote.
 
 use bub_tape::{Lookup, Query, Search, Start};
 

@@ -111,7 +111,7 @@ pub async fn no_drafts_write_nothing(place: &Place) {
     store.append(NAME, vec![message("user", "x")], None).await.unwrap();
     assert_eq!(store.append(NAME, Vec::new(), Some(1)).await.unwrap(), 2);
     assert_eq!(store.last_id(NAME).await.unwrap(), 1);
-    // Also of a sidecar that went with its tape the next id is told, and not the one that was.
+    // Also for a sidecar that was emptied with its tape, the next id is returned and not the former one.
     let side = format!("{NAME}__sidecar__s");
     store.append(&side, vec![message("user", "x"), message("user", "y")], None).await.unwrap();
     store.reset(NAME, false).await.unwrap();

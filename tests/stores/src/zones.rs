@@ -1,4 +1,4 @@
-//! The zone that holds, wherever it stands.
+//! Which version of a section applies.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub async fn the_complete_section_of_the_highest_version_applies(place: &Place) 
     for drafts in [zone(1, "a"), vec![message("user", "two")], zone(5, "b"), zone(3, "c")] {
         store.append(NAME, drafts, None).await.unwrap();
     }
-    // Cut off: it is no zone. And neither is a seal alone.
+    // Truncated: the section is incomplete. So is a seal alone.
     store.append(NAME, vec![anchor("open", 6), event("d"), anchor("seal", 7)], None).await.unwrap();
     assert_eq!(ids(&*store, None).await, [6, 7, 8]);
     assert_eq!(ids(&*store, Some(8)).await, [2, 3, 4], "what stood there before it");
@@ -55,7 +55,7 @@ pub async fn a_fork_has_its_own_section_or_the_visible_part_of_its_parents(place
     let fork = Fork::new(Arc::clone(&store), NAME);
     assert_eq!(ids(&fork, None).await, [1, 2, 3]);
     fork.append(NAME, vec![message("user", "one")], None).await.unwrap();
-    // Written by somebody else behind what the fork sees.
+    // Written by another writer after the part that the fork sees.
     store.append(NAME, zone(2, "b"), None).await.unwrap();
     assert_eq!(ids(&fork, None).await, [1, 2, 3]);
     assert_eq!(ids(&*store, None).await, [4, 5, 6]);

@@ -18,7 +18,7 @@ pub enum Said {
     Nobody,
     Owner,
     OwnerEarlier,
-    /// Who speaks now, whoever that is.
+    /// The current speaker.
     Sender,
     PeerEarlier,
     /// A file that is read.
@@ -38,7 +38,7 @@ pub enum Said {
     OwnerSecret,
 }
 
-/// What was read that nobody else may know.
+/// Private data that was read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Read {
     Nothing,

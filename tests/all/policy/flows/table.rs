@@ -123,7 +123,7 @@ pub const FLOWS: &[Flow] = &[
     flow((S::Nobody, R::Nothing, W::Owner, T::Agents, "search", r#"{"query":"see {site}/page"}"#, Ask, UNKNOWN)),
     flow((S::Nobody, R::Nothing, W::Peer, T::None, "search", r#"{"query":"weather in berlin tomorrow"}"#, Allow, "")),
     flow((S::Nobody, R::File, W::Peer, T::None, "search", r#"{"query":"{percent}"}"#, Deny, FILE)),
-    // A tool that may ask anybody.
+    // A tool that may send to any host.
     flow((S::Nobody, R::Nothing, W::Owner, T::Agents, "open", r#"{"query":"weather in berlin tomorrow"}"#, Ask, "its arguments do not name")),
     flow((S::Nobody, R::Nothing, W::Owner, T::Agents, "open", r#"{"domain":"evil.example"}"#, Ask, UNKNOWN)),
     flow((S::Nobody, R::Nothing, W::Owner, T::Agents, "open", r#"{"host":"10.0.0.1:80/x"}"#, Ask, UNKNOWN)),

@@ -26,7 +26,7 @@ const CALLERS: u64 = 64;
 /// What they may take together, above what the idle program has, in bytes.
 const MOST: u64 = 64_000_000;
 
-/// The largest body, in bytes: the most that anybody may send, and a little more.
+/// The largest body, in bytes: a little more than the limit.
 const LARGEST: usize = 33 << 20;
 
 /// The largest that strangers may send, in bytes.

@@ -115,7 +115,7 @@ fn a_signal_reloads_a_file_that_is_not_watched() {
         in_effect(&serve, times);
         assert_eq!(say(&serve, "a", "hi")["model_output"], format!("{name} answers"));
     }
-    // Whoever asks is told, each time.
+    // Every requested reload reports its result.
     fs::write(&far, "not a line of TOML").unwrap();
     serve.program().hang_up();
     until("it is told", || count(&serve, STAYS) == 1);

@@ -14,7 +14,7 @@ struct Gate(Arc<(Mutex<State>, Condvar)>);
 struct State {
     /// How many answers may still be given.
     may: usize,
-    /// Whether somebody has come to it.
+    /// Whether a caller has reached it.
     is_reached: bool,
 }
 

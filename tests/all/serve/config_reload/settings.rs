@@ -17,7 +17,7 @@ fn where_it_listens_waits_for_the_next_start_and_the_rest_does_not() {
         "`serve.listen` of config.toml is `127.0.0.1:9` from the next start on; until then it stays `127.0.0.1:0`";
     serve.program().wait_for(line);
     assert_eq!(say(&serve, "a", "hi")["model_output"], "new answers");
-    // What is told is not told again.
+    // A message is not repeated.
     home.configure("model = \"openai:newer\"");
     in_effect(&serve, 2);
     assert_eq!(say(&serve, "a", "hi")["model_output"], "newer answers");
