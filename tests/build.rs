@@ -30,7 +30,7 @@ fn main() {
     for watched in ["programs/Cargo.toml", "programs/Cargo.lock", "programs/examples"] {
         println!("cargo::rerun-if-changed={watched}");
     }
-    // What several programs have in common lies beside them.
+    // Modules that several programs share are beside them.
     for file in fs::read_dir(here.join("programs")).expect("programs is a directory").flatten() {
         if file.path().extension().is_some_and(|extension| extension == "rs") {
             println!("cargo::rerun-if-changed={}", file.path().display());

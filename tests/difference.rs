@@ -58,7 +58,7 @@ pub fn system_prompt_is_written_once(tape: &mut Vec<Value>) {
     number(tape);
 }
 
-/// What a handoff that the loop makes leaves to the next phase; the original leaves the error alone.
+/// The prompt after a handoff by the loop; the original omits the error.
 const HANDED_ON: [&str; 3] = ["summary", "goal", "room"];
 
 /// A handoff that the loop makes leaves a summary, the goal and what was learned of the model to the next phase.

@@ -50,13 +50,13 @@ impl Case {
         format!("/golden/{}/ws", self.name)
     }
 
-    /// What the model said, in order.
+    /// The answers of the model, in order.
     pub fn answers(&self) -> Vec<Answer> {
         let numbered = (1..).map(|number| self.dir.join(format!("http/{number:03}.response.txt")));
         numbered.map_while(|path| fs::read_to_string(path).ok()).map(|text| Answer::recorded(&text)).collect()
     }
 
-    /// What the model was asked, as it stands in the recording.
+    /// The recorded requests to the model.
     pub fn request(&self, number: usize) -> Value {
         let path = self.dir.join(format!("http/{number:03}.request.json"));
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

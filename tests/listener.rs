@@ -25,7 +25,7 @@ impl Listener {
                 thread::spawn(move || {
                     let at = {
                         let mut heard = heard.lock().expect("no thread panicked");
-                        // Who connects has been heard, also when nothing is said.
+                        // A connection counts as received, also without data.
                         heard.push(String::new());
                         heard.len() - 1
                     };
@@ -45,7 +45,7 @@ impl Listener {
         format!("http://{}", self.address)
     }
 
-    /// What came, a text for each connection.
+    /// The received text, by connection.
     pub fn heard(&self) -> Vec<String> {
         self.heard.lock().expect("no thread panicked").clone()
     }

@@ -80,7 +80,7 @@ fn this_run(meta: &mut Map<String, Value>, run_ids: &mut Vec<String>) {
     meta.insert("run_id".to_owned(), Value::from(format!("run-{}", at + 1)));
 }
 
-/// What we say in words of our own is compared only in that it is said.
+/// Messages in our own words are compared only for their presence.
 fn own_words(object: &mut Value, key: &str, mark: &str) {
     if object.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty()) {
         object[key] = Value::from(mark);

@@ -1,10 +1,10 @@
-//! What a program says while it runs.
+//! The output of a running program.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-/// What the program has said so far on one of its pipes.
+/// The output so far on one of the program's pipes.
 pub(crate) struct Pipe {
     said: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,

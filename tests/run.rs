@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// No test may wait longer for the program than this; a debug build that compiles every guest stays far below.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a guest of the tests writes before each thing that it saw, see `programs/script.rs`.
+/// Prefix of the lines in which a guest of the tests logs its inputs, see `programs/script.rs`.
 const SAW: &str = "saw:";
 
 /// The program, about to be started. It sees no environment but what is set here. The home must outlast it.
@@ -121,17 +121,17 @@ pub struct Started<'home> {
 }
 
 impl Started<'_> {
-    /// What Ctrl-C does.
+    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
         self.signal("-INT");
     }
 
-    /// What a polite `kill` does.
+    /// Sends SIGTERM.
     pub fn terminate(&self) {
         self.signal("-TERM");
     }
 
-    /// What asks it to read its configuration again.
+    /// Sends SIGHUP, which asks it to read its configuration again.
     pub fn hang_up(&self) {
         self.signal("-HUP");
     }
@@ -213,7 +213,7 @@ impl Started<'_> {
 
     /// Waits for its end.
     pub fn finish(mut self) -> Finished {
-        // Who waits for a line waits no longer.
+        // End of input, for a program that waits for a line.
         drop(self.child.stdin.take());
         let begun = Instant::now();
         let mut peak = 0;
@@ -236,14 +236,14 @@ impl Started<'_> {
     }
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Finished {
     /// None: a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it said beside: errors, and the log.
+    /// Its standard error: errors, and the log.
     pub stderr: String,
     /// The most memory that it had, in bytes, as far as it was seen: it is looked at every few milliseconds.
     pub peak: u64,
@@ -306,7 +306,7 @@ impl Finished {
         self
     }
 
-    /// What the scripted plugins saw, in order; needs [`Run::watched`].
+    /// The inputs of the scripted plugins, in order; needs [`Run::watched`].
     pub fn saw(&self) -> Vec<Value> {
         let after = |line: &str| {
             let seen = &line[line.find(SAW)? + SAW.len()..];

@@ -160,7 +160,7 @@ impl Ask<'_> {
     pub fn send(self) -> Said {
         let mut stream = self.open();
         let mut answer = Vec::new();
-        // Who refuses a long body early hangs up on the rest of it.
+        // A server that rejects a long body early closes the connection before the rest.
         let _ = stream.read_to_end(&mut answer);
         Said::parse(&answer)
     }
@@ -184,7 +184,7 @@ impl Ask<'_> {
     }
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Debug, Clone)]
 pub struct Said {
     /// The status.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What it says to one request.
+/// The answer to one request.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// A whole body with that status and that content type.
@@ -47,7 +47,7 @@ impl Answer {
         Self::recorded(&stream(&[delta(json!({ "content": text })), end("stop"), counted]))
     }
 
-    /// What a server says to a request that is longer than its model takes.
+    /// The error of a server for a request that exceeds the context window.
     pub fn too_long(window: usize, prompt_tokens: usize) -> Self {
         let message = format!(
             "This model's maximum context length is {window} tokens. However, your messages resulted in {prompt_tokens} tokens."
@@ -98,7 +98,7 @@ fn stream(events: &[Value]) -> String {
     events + "data: [DONE]\n\n"
 }
 
-/// What it was asked.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// `POST`.
@@ -143,7 +143,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What is answered to a request, decided from the request.
+/// The rule that chooses an answer from the request.
 type Rule = Box<dyn Fn(&Request) -> Answer + Send + Sync>;
 
 #[derive(Default)]
@@ -181,12 +181,12 @@ impl Server {
         server
     }
 
-    /// What goes into `BUB_API_BASE`.
+    /// The value for `BUB_API_BASE`.
     pub fn base(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// What it was asked so far.
+    /// The requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.requests.lock().expect("no thread panicked").clone()
     }

@@ -14,10 +14,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// that is busy.
 const ANSWER_DELAY: Duration = Duration::from_millis(1200);
 
-/// What says that the line editor waits.
+/// Shown while the line editor waits.
 const SIGN: &str = "›";
 
-/// What says that the shell waits.
+/// The shell's prompt.
 const SHELL_SIGN: &str = "shell> ";
 
 /// Terminals of this process so far.
@@ -48,7 +48,7 @@ impl Terminal<'_> {
             start.arg(pair);
         }
         start.arg(program.get_program()).args(program.get_args());
-        // What the program leaves on the screen can be read when it has ended.
+        // The screen stays readable after the program's end.
         start.args([";", "set-option", "remain-on-exit", "on"]);
         checked(start.output());
         terminal
@@ -126,14 +126,14 @@ impl Terminal<'_> {
         self.after_delay().say(line)
     }
 
-    /// What is seen, the lines that have left the screen at its top included, without spaces at the ends of lines.
+    /// The visible text with the lines scrolled out at the top, without spaces at the ends of lines.
     pub fn screen(&self) -> String {
         let output = checked(self.tmux(["capture-pane", "-p", "-S", "-"]).output());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 
-    /// What is seen now, without the lines that have left the screen at its top.
+    /// The visible text, without the lines that have left the screen at its top.
     pub fn visible(&self) -> String {
         let output = checked(self.tmux(["capture-pane", "-p"]).output());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -194,7 +194,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// What the terminal knows about itself.
+    /// A value of the terminal's own state.
     fn ask(&self, format: &str) -> String {
         let output = checked(self.tmux(["display-message", "-p", format]).output());
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -207,7 +207,7 @@ impl Drop for Terminal<'_> {
     }
 }
 
-/// What the terminal's own program gave.
+/// The output of a finished `tmux` command.
 #[track_caller]
 fn checked(output: std::io::Result<Output>) -> Output {
     let output = output

@@ -1,4 +1,4 @@
-//! What of a workspace's `AGENTS.md` reaches the model.
+//! How a workspace's `AGENTS.md` reaches the model.
 
 use crate::home;
 use bub_tests::{Answer, Home, Server, programs};

@@ -1,4 +1,4 @@
-//! What a person or a peer gets wrong: one clear line, exit code 1 or 2, and nothing half-done.
+//! Invalid input of people and peers: one clear line, exit code 1 or 2, and no partial result.
 
 use crate::home;
 use bub_tests::{Answer, Server};

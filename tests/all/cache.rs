@@ -60,7 +60,7 @@ fn compiled_code_is_kept_for_us_alone_and_used_again() {
     assert_eq!(fs::metadata(only(&home)).expect("it is there").ino(), made, "it was compiled again");
 }
 
-/// What is wrong with the file is put right by compiling again.
+/// A damaged file is replaced by compiling again.
 #[track_caller]
 fn is_a_miss(spoil: impl FnOnce(&Path)) {
     let home = with_plugin();
@@ -123,7 +123,7 @@ fn a_link_is_a_miss() {
 #[track_caller]
 fn is_refused(home: &Home, dir: &Path, why: &str) {
     let why = format!("compiled code is not kept: `{}` {why}", dir.display());
-    // What is derived from tapes has a folder there, and is no compiled code.
+    // Besides compiled code, the directory holds the index of tapes.
     let files = || {
         let names = fs::read_dir(dir).into_iter().flatten().flatten().map(|file| file.file_name());
         names.filter(|name| name != "index").collect::<Vec<_>>()
@@ -177,7 +177,7 @@ fn the_least_recently_used_file_is_evicted_first() {
     let used = only(&home);
     age(&used, 10_000);
     let fillers: Vec<PathBuf> = (0..300).map(|number| filler(&home, number, 64)).collect();
-    // What is used again is young again, and another plugin wants room.
+    // Use renews a file's age; another plugin needs space.
     works(&home);
     home.plugin("another", programs::MODEL_TWICE);
     works(&home).mentions("plugin `another` did not load");

@@ -16,14 +16,14 @@ fn posting(config: &str) -> Home {
     home
 }
 
-/// What `plugin check --json` says.
+/// The output of `plugin check --json`.
 #[track_caller]
 fn checked(home: &Home, name: &str) -> Value {
     let finished = plugin(home, ["check", name, "--json"]);
     serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}\n{finished}"))
 }
 
-/// What the host takes of that arrival.
+/// The message that the host makes of that arrival.
 #[track_caller]
 fn taken(arrival: &str) -> Value {
     let told = checked(&posting(&format!("flags = [\"polls\"]\narrivals = [{arrival}]")), "poster");

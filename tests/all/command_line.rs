@@ -1,4 +1,4 @@
-//! What is generated from the definition of the command line: completion scripts and manual pages.
+//! Files that are generated from the definition of the command line: completion scripts and manual pages.
 
 use crate::home;
 use std::fs;

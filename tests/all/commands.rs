@@ -68,7 +68,7 @@ fn a_line_that_cannot_be_read_leaves_no_trace() {
     }
     let entries = tape::read(&home.tape_file("cli:local"));
     assert!(!entries.iter().any(|entry| entry["payload"]["name"] == "command"), "{entries:?}");
-    // What was said stands there all the same, and how it ended: here no turn that failed is forgotten.
+    // The message and its outcome stay on the tape: failed turns are not removed.
     assert_eq!(entries.iter().filter(|entry| entry["kind"] == "error").count(), 3, "{entries:?}");
 }
 
@@ -186,7 +186,7 @@ fn a_slip_in_a_commands_name_is_no_command_of_the_shell() {
         home.run([line]).finish().fails(says);
     }
     assert!(!home.workspace().join("pwned").exists());
-    // What the shell knows runs, whatever it looks like.
+    // Commands of the shell run, whatever they look like.
     home.run([",kill -l 15"]).finish().says("[cli:local]\nTERM\n");
     home.run([",ls"]).finish();
     home.run([",definitely-not-a-program"]).finish().fails("exited with code 127");

@@ -90,7 +90,7 @@ fn bytes_that_are_no_component_are_refused_in_the_compilers_words_and_not_rememb
     let home = home().bare();
     fs::write(home.bub_home().join("plugins/bomb.wasm"), b"\0asm\x0d\0\x01\0\x01\x05nope!").expect("it can be written");
     is_refused(&home, "");
-    // What is derived from tapes has a folder there.
+    // The directory also holds data derived from tapes.
     let files = fs::read_dir(cache(&home)).expect("the cache is there").map(|file| file.expect("a file").file_name());
     assert_eq!(files.filter(|name| name != "index").count(), 0, "nothing was compiled and nothing broke a bound");
 }

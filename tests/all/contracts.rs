@@ -64,7 +64,7 @@ fn is_shown(kind: &str, example: &Value, payload: &Value) -> bool {
         && is_like(example, payload)
 }
 
-/// What sessions of all sorts leave on their tapes.
+/// The tapes of sessions of all kinds.
 fn written() -> Vec<Value> {
     let home = home();
     let work = home.workspace();
@@ -86,7 +86,7 @@ fn written() -> Vec<Value> {
     home.run(picture).model(&server).finish().says("[cli:local]\nA dot.\n");
     assert_eq!(home.run(["fail"]).model(&server).finish().code, Some(1));
     home.run([",tape.handoff name=review"]).finish();
-    // What was put aside stands on a tape beside it.
+    // Entries that were set aside are on a tape beside it.
     tape::all(&home.tapes_dir()).into_values().flatten().collect()
 }
 
@@ -110,7 +110,7 @@ fn the_payload_of_each_kind_of_entry_is_what_the_contract_shows() {
     for entry in &written {
         let (kind, payload) = (entry["kind"].as_str().expect("a kind"), &entry["payload"]);
         let shown = examples.get(kind).unwrap_or_else(|| panic!("the contract says nothing of `{kind}`"));
-        // What stands in a state, in data and in a result is its writer's matter.
+        // The content of states, data and results is their writer's choice.
         let is_same = |example: &Value, payload: &Value| match kind {
             "message" => is_like(example, payload) && keys(example) == keys(payload),
             _ => keys(example) == keys(payload),
@@ -125,7 +125,7 @@ fn each_event_of_the_host_and_the_agent_is_documented_in_the_contract() {
     let said = comment(TAPE, "record entry {").join(" ");
     let written = written();
     let events: Vec<&Value> = written.iter().filter(|entry| entry["kind"] == "event").collect();
-    // What a plugin writes is its own matter.
+    // The content of a plugin's entries is its own choice.
     for event in events.iter().filter(|event| event["meta"]["plugin"].is_null()) {
         let (name, data) = (event["payload"]["name"].as_str().expect("a name"), &event["payload"]["data"]);
         let named = format!("`{name}`");

@@ -5,7 +5,7 @@ use bub_tests::{Answer, Home, Server, programs, tape};
 use serde_json::{Value, json};
 use std::fs;
 
-/// What the session's tape says was denied.
+/// The denials on the session's tape.
 fn denied(home: &Home, session: &str) -> Vec<Value> {
     let entries = tape::read(&home.tape_file(session)).into_iter();
     let events = entries.filter(|entry| entry["payload"]["name"] == "plugin.denied");

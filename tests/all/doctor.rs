@@ -1,4 +1,4 @@
-//! What `doctor` and `plugin` say of a home, and what a plugin may spend in a day.
+//! The output of `doctor` and `plugin` about a home, and the daily budget of plugins.
 
 use crate::home;
 use bub_tests::{Answer, Finished, Home, Server, programs};
@@ -56,7 +56,7 @@ fn listing(list: &'static str) -> Server {
     })
 }
 
-/// What is said of `mine:some-model` at that server.
+/// The diagnostics for `mine:some-model` at that server.
 #[track_caller]
 fn model_at(server: &Server) -> (String, String) {
     let home = home();

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// What looks like a key of a provider, with that in it.
+/// A text with the form of a provider's key, with that in it.
 fn key(mark: &str) -> String {
     format!("sk-proj-{mark}Zx81kPq93LmNb72QwErTy6")
 }

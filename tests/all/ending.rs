@@ -1,4 +1,4 @@
-//! What ends the program when a task holds the threads that would hear that it should end.
+//! The program ends even if a task blocks the threads that handle signals.
 
 use crate::home;
 use bub_tests::{Answer, Serve, Server};

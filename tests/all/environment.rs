@@ -1,4 +1,4 @@
-//! What programs learn of the environment of `bub-wasm`, from their own and from the system.
+//! The environment variables that programs get from `bub-wasm`, or can read through the system.
 
 use crate::home;
 use bub_tests::Home;

@@ -3,7 +3,7 @@
 use crate::home;
 use bub_tests::{Answer, Home, Run, Server};
 
-/// What the line begins with.
+/// Beginning of the line.
 const LINE: &str = "compiling plugin `";
 
 /// With no compiled code to begin with.

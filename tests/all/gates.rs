@@ -107,7 +107,7 @@ fn a_gate_in_front_of_the_model_that_traps_ends_the_call() {
     assert!(server.requests().is_empty());
 }
 
-/// What `plugin` with these arguments prints.
+/// The output of `plugin` with these arguments.
 #[track_caller]
 fn told<'a>(home: &Home, arguments: impl IntoIterator<Item = &'a str>) -> String {
     crate::plugin_add::does(home, arguments)
@@ -132,7 +132,7 @@ fn a_gate_is_marked_as_such_and_its_removal_reports_what_it_denies() {
     // And so it is.
     assert!(told(&home, ["list"]).contains(&format!("guard        is a gate and not there: {AWAY}\n")));
     denies(&home);
-    // What would take the setting out does what it says.
+    // Removing the setting has the stated effect.
     let config = fs::read_to_string(home.bub_home().join("config.toml")).expect("it is there");
     let config = config.replace("on_fault = \"deny\"", "");
     fs::write(home.bub_home().join("config.toml"), config).expect("it can be written");

@@ -33,12 +33,12 @@ fn echo() -> Server {
     Server::ruled(|request| Answer::text(&format!("you said: {}", last_line(&request.last_content()))))
 }
 
-/// What a person has said: in front of it stands what the program tells about the message.
+/// The user's text, without the line about the message that the program puts before it.
 fn last_line(content: &str) -> &str {
     content.lines().last().unwrap_or_default()
 }
 
-/// What people have said in a session as a model can see it, in order.
+/// The user's messages of a session as a model sees them, in order.
 fn heard(home: &Home, session: &str) -> Vec<String> {
     let in_context = |entry: &&Value| entry["meta"]["context"] != false && entry["payload"]["role"] == "user";
     let said = |entry: &Value| entry["payload"]["content"].as_str().map(|content| last_line(content).to_owned());

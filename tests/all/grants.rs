@@ -1,4 +1,4 @@
-//! What a plugin may do is what the user said of these bytes, at this moment.
+//! A plugin may do what the user granted to its exact bytes, at the time of the call.
 
 use crate::home;
 use bub_tests::listener::Listener;
@@ -18,7 +18,7 @@ fn with_rewriter(grants: &str) -> Home {
     home
 }
 
-/// Who wrote the arguments that the tool was called with, call by call.
+/// The provenance of the tool's arguments, call by call.
 fn written_by(finished: &Finished) -> Vec<Value> {
     finished.saw_hook("call-tool").into_iter().map(|call| call["arguments"]["by"].clone()).collect()
 }

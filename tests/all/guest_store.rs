@@ -62,7 +62,7 @@ fn kept(home: &Home, server: &StandIn) -> Vec<Entry> {
     server.tape(&name(home, "cli:local"))
 }
 
-/// What was said in it, by user and model.
+/// The messages of user and model in it.
 fn said(entries: &[Entry]) -> Vec<String> {
     let content = |entry: &Entry| {
         let payload: Value = serde_json::from_str(&entry.payload).unwrap();

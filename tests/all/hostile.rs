@@ -93,7 +93,7 @@ fn a_flood_of_things_to_wait_for_is_a_flood_of_handles() {
     faults(&hostile("pollables", "calls = 1_000_000"), "hi", "build-prompt", "held more than 1000 handles");
 }
 
-/// What the bindings would never write, written below them.
+/// Calls that the bindings never make, made below them.
 #[track_caller]
 fn traps(mode: &str) -> Finished {
     faults(&hostile(mode, ""), "hi", "build-prompt", "trapped: ")
@@ -189,6 +189,6 @@ fn control_characters_of_a_prompt_are_escaped() {
     let prompt = "\"\\u001b]0;owned\\u0007\\u001b[1Ghere\"";
     home.scripted("scripted", programs::SCRIPTED, &format!("build-prompt = {prompt}"));
     home.run(["hi"]).terminal(80, 10).sees("\\u{1b}]0;owned\\u{7}\\u{1b}[1Ghere");
-    // What is no terminal gets it as it was written.
+    // Without a terminal the text is printed unchanged.
     home.run(["hi"]).finish().says("[cli:local]\n\u{1b}]0;owned\u{7}\u{1b}[1Ghere\n");
 }

@@ -136,7 +136,7 @@ fn an_orderly_end_writes_of_a_call_what_a_crash_leaves() {
 #[test]
 fn entries_of_an_earlier_step_are_not_reported_as_unknown() {
     let home = home();
-    // What the first command shows must not let the second be asked about.
+    // The output of the first command must not cause a question about the second.
     assert_eq!(home.bub(["trust"]).finish().code, Some(0));
     // The stand-in gives each call the same id.
     let server = Server::new([bash("echo first"), bash(STUBBORN)]);

@@ -1,4 +1,4 @@
-//! What cargo's dependency graph cannot say about the crates of `host/`.
+//! Rules for the crates of `host/` that cargo's dependency graph cannot express.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What `trier` needs to be asked at all.
+/// The grants without which `trier` is not called.
 const HOOKS: [&str; 2] = ["hook:run-model", "hook:render-outbound"];
 
 /// A secret that the guest can guess, so that it can ask whether it is right.
@@ -144,7 +144,7 @@ impl Field {
         (meta.atime(), meta.atime_nsec())
     }
 
-    /// What the tape says was refused for want of a grant of an import; hooks that are not granted have events of their own.
+    /// The denied imports on the tape; hooks without a grant have events of their own.
     fn denied(&self) -> Vec<String> {
         let tape = tape::read(&self.home.tape_file("cli:local"));
         let of_imports = |entry: &Value| {
@@ -158,7 +158,7 @@ impl Field {
     }
 }
 
-/// What came of each try in that hook.
+/// The result of each attempt in that hook.
 #[track_caller]
 fn outcomes(finished: &Finished, hook: &str) -> Vec<Value> {
     let seen = finished.saw_hook(hook);
@@ -166,7 +166,7 @@ fn outcomes(finished: &Finished, hook: &str) -> Vec<Value> {
     seen.into_iter().filter(|seen| seen["plugin"] == "trier").map(|seen| seen["try"].clone()).collect()
 }
 
-/// What a refusal says: the command that would help, or that none can.
+/// The text of a denial: the command that would help, or that none can.
 fn help(grant: &str, is_wanted: bool) -> String {
     match is_wanted {
         true => format!("bub-wasm plugin grant trier {grant}"),
@@ -260,7 +260,7 @@ fn a_given_grant_works_until_it_is_revoked_during_the_turn() {
 
     let started = field.run().start();
     field.gate.wait_for_knock();
-    // Whatever was granted has happened by now.
+    // All granted effects have happened by now.
     assert_eq!(field.listener.heard().len(), 1);
     assert_eq!(field.model.requests().len(), 1);
     assert!(field.marker().exists());
@@ -309,7 +309,7 @@ fn a_grant_opens_what_it_names_and_nothing_else() {
     field.plant(&field.all_wants());
     field.tries(&field.all(), "");
     for alone in &field.grants {
-        // Whoever may write a tape has it in hand.
+        // Whoever can write a tape controls it.
         let tape = alone.starts_with("tape:").then(|| "tape:read".to_owned());
         field.grant(&tape.into_iter().chain([alone.clone()]).collect::<Vec<_>>());
         let finished = field.run().finish().says("[cli:local]\ntried\n");

@@ -59,7 +59,7 @@ fn contents(home: &Home, session: &str) -> (u64, Option<String>, Vec<(String, St
     (zone[0]["payload"]["state"]["version"].as_u64().expect("a version"), long_term, notes)
 }
 
-/// What the model reads of a call of the tool.
+/// The result of a call of the tool, as the model reads it.
 #[track_caller]
 fn call(home: &Home, tool: &str, arguments: &Value) -> Value {
     call_in(home, SESSION, tool, arguments)
@@ -74,7 +74,7 @@ fn call_in(home: &Home, session: &str, tool: &str, arguments: &Value) -> Value {
     result(&server)
 }
 
-/// What the last request holds as the result of a tool call.
+/// The result of a tool call in the last request.
 #[track_caller]
 fn result(server: &Server) -> Value {
     let messages = server.requests().last().expect("the model was asked").messages();

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the answer to a file tool says of a protected file.
+/// Part of a file tool's answer about a protected file.
 const DENIED: &str = "or it is one of the files that bub-wasm obeys";
 
 /// A uid that no test runs as.
@@ -49,7 +49,7 @@ fn a_configuration_that_is_linked_into_the_workspace_is_neither_read_nor_written
         is_denied(&home, command);
         assert_eq!(fs::read_to_string(&file).expect("it is there"), before, "`{command}`");
     }
-    // What lies beside it is a file like any other.
+    // Other files in its directory are not protected.
     home.run([",fs.write path=dotfiles/other.toml content=x"]).finish();
     assert_eq!(fs::read_to_string(dir.join("other.toml")).expect("it was written"), "x");
     let finished = is_denied(&home, ",fs.read path=dotfiles/bub.toml");

@@ -77,7 +77,7 @@ fn the_recorded_case_ends_in_an_answer_with_a_model_that_computes() {
             let states = states(&home);
             assert_eq!(states.len(), 1, "{selector} {says:?}: one handoff a turn: {states:?}");
             assert_eq!(states[0]["name"], "auto_handoff/context_overflow");
-            // What was learned holds in the next turn.
+            // The learned limit holds in the next turn.
             let before = server.requests().len();
             let finished = home.run(["and now?"]).model(&server).finish();
             assert!(finished.stdout.contains("answered in "), "{selector} {says:?}\n{finished}");

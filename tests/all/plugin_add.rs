@@ -44,7 +44,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What `plugin inspect --json` says.
+/// The output of `plugin inspect --json`.
 #[track_caller]
 pub(crate) fn inspected(home: &Home, name: &str) -> Value {
     let text = does(home, ["plugin", "inspect", name, "--json"].into_iter().skip(1));
@@ -55,7 +55,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// What a plugin could want that is up to no good, and says so.
+/// Requests of a malicious plugin that states them.
 fn talker() -> Value {
     json!({
         "version": "1.2.0",
@@ -112,7 +112,7 @@ fn only_the_grants_of_the_command_line_are_given() {
     let said = does(&home, ["add", text(&path), "--grant", "hook:build-prompt", "--grant", "tape:read"]);
     assert!(said.contains("plugin `talker` may now: hook:build-prompt tape:read\n"), "{said}");
     assert_eq!(inspected(&home, "talker")["grants"], json!(["hook:build-prompt", "tape:read"]));
-    // What is there already is given what is said, beside what it has.
+    // An installed plugin gets the given grants in addition to its own.
     let said = does(&home, ["add", text(&path), "--grant", "http:friend.example.com"]);
     assert!(said.contains("plugin `talker` is already installed with this content"), "{said}");
     let all = json!(["hook:build-prompt", "http:friend.example.com", "tape:read"]);

@@ -6,7 +6,7 @@ use bub_tests::{Finished, Home, programs};
 use serde_json::{Value, json};
 use std::fs;
 
-/// What `plugin check --json` says of a plugin, and whether it calls it broken.
+/// The output of `plugin check --json` for a plugin, and whether it is reported as broken.
 #[track_caller]
 fn checked(home: &Home, plugin: &str) -> Value {
     let finished = self::plugin(home, ["check", plugin, "--json"]);
@@ -224,7 +224,7 @@ fn unusable_arguments_are_reported_in_one_line() {
     assert_eq!(plugin(&home, ["check"]).code, Some(2));
 }
 
-/// What was not tried, each with why.
+/// The parts that were not tried, each with the reason.
 #[track_caller]
 fn untried(told: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -337,7 +337,7 @@ fn a_tool_that_was_never_reached_is_not_called_well() {
     assert!(untried(&told).iter().any(is_it), "{told:#}");
 }
 
-/// What stands in backticks with a dot is a function of the contracts, or a key of the configuration.
+/// A dotted name in backticks is a function of the contracts, or a key of the configuration.
 #[test]
 fn fixes_name_existing_functions() {
     const SOURCES: [&str; 4] = [
@@ -353,7 +353,7 @@ fn fixes_name_existing_functions() {
     let mut names = 0;
     for line in SOURCES.iter().flat_map(|source| source.lines()) {
         let line = line.trim();
-        // What is said stands in a text; comments and code speak of the host's own.
+        // Messages are in string literals; comments and code may name the host's own functions.
         if line.starts_with("//") || !line.contains('"') {
             continue;
         }

@@ -147,7 +147,7 @@ fn no_plugin_takes_a_name_that_is_reserved_for_a_later_command() {
     {
         is_reserved(name);
     }
-    // What only begins like one is free.
+    // Names that only begin like a builtin one are free.
     let finished = listing(&["replays"]).bub(["plugin", "list"]).finish();
     assert!(!finished.stdout.contains("did not load"), "{finished}");
 }

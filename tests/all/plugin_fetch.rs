@@ -38,7 +38,7 @@ fn a_download_is_added_if_its_digest_matches() {
         .refuses(&["cannot be fetched", "plugins are downloaded over https only"]);
     assert!(!home.bub_home().join("plugins/upper.wasm").exists());
 
-    // What stands behind a path, and before a host, may be a key.
+    // The query and the user part of a URL may hold a key.
     let with_key = at("/upper.wasm?key=hidden").replace("http://", "http://me:hidden@");
     let added = does(&home, ["add", &with_key, "--sha256", &meant.to_uppercase(), "--yes"]);
     assert!(added.contains("plugin `upper` is there now") && !added.contains("hidden"), "{added}");

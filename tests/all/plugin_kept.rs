@@ -104,7 +104,7 @@ fn a_removed_plugin_is_gone_with_its_grants_and_can_be_brought_back_with_them() 
     home.run(["hi"]).finish().says("[cli:local]\nHI\n");
     // It took its place back: there is nothing behind it.
     plugin(&home, ["rollback", "notes"]).refuses(&["no version of plugin `notes` is kept"]);
-    // What comes again after a removal has to be granted again.
+    // A plugin that is added after its removal has to be granted again.
     does(&home, ["remove", "notes"]);
     add(&home, programs::PROMPT_UPPER, &version("1.0.0", &["hook:build-prompt"]), &[]);
     assert_eq!(inspected(&home, "notes")["grants"], json!([]));

@@ -1,4 +1,4 @@
-//! What a manifest may want, and how long what was granted follows a plugin's name.
+//! The grants that a manifest may request, and how long grants follow a plugin's name.
 
 use crate::plugin_add::{described, does, file, inspected, new, plugin};
 use bub_tests::component::with_section;

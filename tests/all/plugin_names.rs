@@ -1,4 +1,4 @@
-//! What a plugin may be called, and what no plugin is called.
+//! Valid and reserved names of plugins.
 
 use crate::home;
 use crate::plugin_add::described;

@@ -74,7 +74,7 @@ fn the_output_of_a_guest_is_escaped_and_redacted() {
         assert!(!text.contains(SECRET) && !text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text}");
         assert!(text.contains("key="), "{text}");
     }
-    // What is printed beside other lines cannot be taken for one of them.
+    // A printed line cannot be mistaken for one of the other lines.
     for text in [&finished.stderr, &checked.stdout] {
         assert!(!text.lines().any(|line| line.starts_with("plugin `other`")), "{text}");
     }

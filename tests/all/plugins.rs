@@ -5,7 +5,7 @@ use bub_tests::golden::Case;
 use bub_tests::{Answer, Home, Server, programs};
 use serde_json::Value;
 
-/// What `hooks --json` prints.
+/// The output of `hooks --json`.
 #[track_caller]
 fn listed(home: &Home) -> Value {
     let finished = home.bub(["hooks", "--json"]).finish();

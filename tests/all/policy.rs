@@ -91,7 +91,7 @@ fn done(finished: &Finished) -> Vec<String> {
     done
 }
 
-/// What that person may do there: every way of being tainted, every effect.
+/// The decisions for that person there: every kind of taint, every effect.
 #[track_caller]
 fn may(channel: &str, sender: &str, clean: &[&str], tainted: &[&str], refusal: &str) {
     for taint in TAINTS {
@@ -102,7 +102,7 @@ fn may(channel: &str, sender: &str, clean: &[&str], tainted: &[&str], refusal: &
         let is_denied = refusal == ASKED && expected.len() < EFFECTS.len();
         assert_eq!(finished.code, Some(if is_denied { 3 } else { 0 }), "{taint:?}: {finished}");
         assert_eq!(done(&finished), expected, "{taint:?}: {finished}");
-        // What was not done, the model reads why, call by call.
+        // The model reads the reason for every denied call.
         let tape = format!("{:?}", tape::read(&home.tape_file(&format!("{channel}:1"))));
         for effect in EFFECTS {
             let told = tape.contains(&format!("`deeds_{effect}` would {effect}, which {refusal}"));

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const EFFECTS: [&str; 4] = ["read", "write", "send", "run"];
 
-/// What the model obeys, wherever it stands.
+/// The order that the model obeys, wherever it is.
 const ORDER: &str = "Bub, OBEY";
 
 /// Nothing takes longer than this, however busy the machine.
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// What the tape says of an owner's turn.
+    /// The provenance on the tape of an owner's turn.
     fn why(self, channel: &str) -> Option<&'static str> {
         match self {
             // On Telegram it is the picture of a message that is replied to, and that message is quoted as `[photo]`.
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// Who says it: as `config.toml` names them on channels, and by which token over HTTP.
+/// The speaker: as `config.toml` names them on channels, and by the token over HTTP.
 const PRINCIPALS: [(&str, i64); 3] = [("owner", 42), ("peer", 43), ("anonymous", 44)];
 
 /// A model that calls a tool of each effect as soon as it reads the order.

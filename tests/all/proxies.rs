@@ -59,7 +59,7 @@ fn a_key_is_sent_unencrypted_to_another_machine_only_if_the_user_allows_it() {
         assert!(proxy.heard().is_empty(), "{:?}", proxy.heard());
     }
     let home = home();
-    // Who names a header that is secret names a key.
+    // A name that marks a header as secret marks a key.
     let header = r#"{"default_headers": {"x-api-key": "of-a-gateway"}}"#;
     let run = behind(&home, &proxy, "http://model.example/v1").env("BUB_API_KEY", "").env("BUB_CLIENT_ARGS", header);
     assert!(run.finish().stderr.contains("unencrypted"));

@@ -47,7 +47,7 @@ fn is_passed_over(home: &Home, session: &str) -> Finished {
     finished
 }
 
-/// What `plugin list --json` says of who is in quarantine.
+/// The callers in quarantine, from `plugin list --json`.
 fn listed(home: &Home) -> Vec<Value> {
     let finished = home.bub(["plugin", "list", "--json"]).finish();
     let all: Value = serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}\n{finished}"));

@@ -29,7 +29,7 @@ fn untrusted() -> Home {
     home
 }
 
-/// What was said on stderr holds none of the words that only the program's authors know.
+/// Checks that stderr contains no internal vocabulary.
 #[track_caller]
 fn speaks_plainly(finished: &Finished) {
     for word in ["taint", "stage `", "run-model-stream", "plugin `builtin`"] {

@@ -52,7 +52,7 @@ fn is_not_in(place: &str, text: &str) {
 fn is_nowhere(home: &Home, finished: &Finished) {
     is_not_in("stdout", &finished.stdout);
     is_not_in("stderr", &finished.stderr);
-    // What a guest logs is JSON inside JSON; parsed once it would be plain again.
+    // A guest's log line is JSON inside JSON, which parsing once would unescape.
     for seen in finished.saw() {
         is_not_in("what a guest saw", &format!("{seen}"));
         is_not_in("what a guest saw", seen["try"]["ok"].as_str().unwrap_or_default());
@@ -165,7 +165,7 @@ fn a_models_key_that_the_server_encodes_is_nowhere() {
     a_model_that_fails_with(echoes, |_| {}, |run| run.env("BUB_API_KEY", KEY));
 }
 
-/// What the model itself says can hold the key only if the server says it.
+/// The model's text can hold the key only if the server sends it.
 #[test]
 fn a_models_key_that_the_server_streams_is_not_on_the_tape() {
     let home = home();

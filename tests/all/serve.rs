@@ -26,7 +26,7 @@ pub(crate) fn echo() -> Server {
     Server::ruled(|request| Answer::text(&format!("you said: {}", last_line(&request.last_content()))))
 }
 
-/// What a person has said: in front of it stands what the program tells about the message.
+/// The user's text, without the line about the message that the program puts before it.
 fn last_line(content: &str) -> &str {
     content.lines().last().unwrap_or_default()
 }

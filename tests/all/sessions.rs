@@ -281,7 +281,7 @@ fn thousands_of_sessions_are_listed_without_reading_their_tapes() {
     let tape = fs::read(home.tape_file("cli:mine")).expect("a tape");
     for number in 0..3000 {
         let file = home.tape_file(&format!("cli:{number}"));
-        // Who opens one of the older ones as a file fails.
+        // Opening one of the older ones as a file fails.
         match number < 19 {
             true => fs::write(&file, &tape).expect("it can be written"),
             false => fs::create_dir(&file).expect("a directory"),

@@ -77,7 +77,7 @@ fn a_closed_output_is_not_an_error() {
     }
 }
 
-/// What stands in the configuration now under the original's name of a setting, where it has that value there.
+/// The name and value of this program's setting for one of the original's.
 ///
 /// On purpose: without a model a guest answers by itself, and none is asked over the network; no limit is no number; a
 /// list that is empty is a list.

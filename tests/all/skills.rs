@@ -48,7 +48,7 @@ fn block_and_end(home: &Home, prompt: &str) -> (String, Finished) {
     (block.split("\n\n<available_tools>").next().unwrap_or_default().to_owned(), finished)
 }
 
-/// What the model reads of a call of the tool.
+/// The result of a call of the tool, as the model reads it.
 #[track_caller]
 fn call(home: &Home, arguments: &str) -> Value {
     let server = Server::new([Answer::tool_call("skill", arguments), Answer::text("done")]);
@@ -196,7 +196,7 @@ fn the_configuration_is_filled_in_and_no_key() {
     assert!(block.contains(r#"https://jira.example [] {"url":"https://jira.example"}"#), "{block}");
 }
 
-/// What the original did with a prompt that begins with a comma it would have done with such a text, too.
+/// The original would have handled such a text like a prompt that begins with a comma.
 #[test]
 fn the_text_of_a_skill_is_no_command() {
     let home = with_skills();

@@ -196,7 +196,7 @@ fn a_new_plugin_without_grants_is_announced_with_the_command() {
     noticed();
     chat.say("three");
     chat.prints("THREE\n");
-    // What was granted was granted to those bytes.
+    // The grants were for the earlier bytes.
     let other = with_section(&upper(), "other", b"");
     fs::write(home.bub_home().join("plugins/upper.wasm"), other).expect("it can be written");
     chat.wait_for("plugin `upper` is not asked: its grants are not for these bytes");

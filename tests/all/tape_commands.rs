@@ -72,7 +72,7 @@ fn json(finished: &Finished) -> Value {
     serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("no JSON: {error}\n{finished}"))
 }
 
-/// What lies in the directory of tapes, by name.
+/// The files in the directory of tapes, by name.
 fn files(home: &Home) -> Vec<String> {
     let found = fs::read_dir(home.tapes_dir()).expect("it is there");
     let mut names: Vec<String> = found.flatten().map(|file| file.file_name().to_string_lossy().into_owned()).collect();

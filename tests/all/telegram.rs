@@ -13,17 +13,17 @@ mod variables;
 
 use serde_json::{Value, json};
 
-/// Who may talk to the bot.
+/// A user who may talk to the bot.
 fn ada() -> Value {
     json!({ "id": 42, "is_bot": false, "first_name": "Ada", "last_name": "Lovelace", "username": "ada" })
 }
 
-/// Who is in the same group.
+/// Another member of the group.
 fn bob() -> Value {
     json!({ "id": 43, "is_bot": false, "first_name": "Bob" })
 }
 
-/// What Ada says to the bot alone.
+/// A private message of Ada.
 fn private(text: &str) -> Value {
     json!({ "chat": { "id": 42, "type": "private" }, "from": ada(), "text": text })
 }

@@ -32,7 +32,7 @@ fn add(home: &Home, guest: &str, grants: &[&str]) {
     home.configure(&format!("[plugins.{guest}]\ngrants = {grants:?}"));
 }
 
-/// What the model reads of the calls that it makes all at once.
+/// The results of parallel calls, as the model reads them.
 #[track_caller]
 fn together(home: &Home, calls: &[(&str, Value)]) -> Vec<Value> {
     let call = |(index, (name, arguments)): (usize, &(&str, Value))| {

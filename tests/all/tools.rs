@@ -19,7 +19,7 @@ fn calls(home: &Home, calls: Answer) -> Vec<Value> {
     server.requests()[1].messages()
 }
 
-/// What the model reads of its one call.
+/// The result of its one call, as the model reads it.
 #[track_caller]
 fn result(messages: &[Value]) -> Value {
     let result = messages.iter().find(|message| message["role"] == "tool").expect("the call has a result");

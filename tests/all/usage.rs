@@ -1,4 +1,4 @@
-//! What model calls use: who it is counted for, how it is shown, and the budget of a day.
+//! The use of model calls: the caller it is counted for, its display, and the budget of a day.
 
 mod account;
 mod budget;
@@ -51,7 +51,7 @@ fn json_of(finished: &Finished) -> Value {
     serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("no JSON: {error}\n{finished}"))
 }
 
-/// What one row says under these keys.
+/// The values of one row under these keys.
 fn columns(row: &Value) -> [u64; 5] {
     ["calls", "prompt_tokens", "cached_tokens", "completion_tokens", "total_tokens"]
         .map(|key| row[key].as_u64().unwrap_or(u64::MAX))

@@ -14,7 +14,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What both sides know.
+/// The shared secret.
 pub const KEY: &str = "a-key-of-the-tests-0000";
 
 struct Hook {

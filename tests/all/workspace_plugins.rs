@@ -1,4 +1,4 @@
-//! What a workspace brings along: nothing of it runs, and nothing of it configures, before the user has said so.
+//! Plugins of a workspace: they neither run nor configure anything before the user trusts them.
 
 use crate::home;
 use bub_tests::component::{wanting, with_section};
@@ -115,7 +115,7 @@ fn a_plugin_that_cannot_be_trusted_is_rejected_in_one_line() {
     home.bub(["plugin", "trust", "--revoke", ".bub/plugins/upper.wasm"]).finish().refuses(&["is not trusted"]);
 }
 
-/// What the user said of their own `notes` is not said of a stranger's.
+/// Trust in the user's own `notes` does not extend to a stranger's.
 #[test]
 fn a_name_that_is_taken_takes_nothing() {
     let home = cloned();

@@ -1,4 +1,4 @@
-//! What a guest would like to write, and what came of each: a line of the log.
+//! Writes that a guest may attempt, with the result of each as a log line.
 
 use crate::bub::tape::entries::Draft;
 use crate::bub::turn::turn::Turn;

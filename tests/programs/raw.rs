@@ -58,7 +58,7 @@ pub fn act(mode: &str, turn: &Turn) {
         match mode {
             "forged-handle" => session_id(u32::MAX, answer),
             "handle-of-another-type" => tape_name(handle, answer),
-            // What another call of this turn has left behind.
+            // A handle that an earlier call of this turn has kept.
             "kept" => tape_name(turn.get("kept").and_then(|number| number.parse().ok()).unwrap_or(0), answer),
             "dropped-twice" => {
                 drop_turn(handle);

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 pub struct Script;
 
-/// What the configuration holds for that hook.
+/// The configuration of that hook.
 pub fn answer(hook: &str) -> Result<Option<Value>, Error> {
     let answers: Value = config::get("answers").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let Some(answer) = answers.get(hook) else {

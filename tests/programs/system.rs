@@ -1,4 +1,4 @@
-//! What a guest may want of the system below it, and what came of it.
+//! Uses of the system that a guest may attempt, with their results.
 
 use std::hint::black_box;
 use std::net::{TcpStream, ToSocketAddrs, UdpSocket};

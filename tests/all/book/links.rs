@@ -72,7 +72,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// What is wrong with a link of that document; none: it leads somewhere.
+/// The error of a link of that document, or none.
 fn broken(document: &str, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;

@@ -1,4 +1,4 @@
-//! What a page is run on: a home, a workspace, a shell, and a model on loopback.
+//! The environment in which a page runs: a home, a workspace, a shell, and a model on loopback.
 
 use super::output::{difference, lines, matches};
 use super::page::{self, Script};
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What a page calls the home of its reader.
+/// The reader's home, as pages call it.
 const HOME: &str = "/home/you";
 
 /// The port of `serve` that pages name.
@@ -121,7 +121,7 @@ impl Machine {
         }
     }
 
-    /// What was printed, with the paths and addresses of a reader's machine.
+    /// The output, with the paths and addresses of a reader's machine.
     fn normal(&self, text: &str) -> String {
         let home = self.home.to_str().expect("the path is UTF-8");
         let cache = self.cache.to_str().expect("the path is UTF-8");

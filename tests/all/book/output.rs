@@ -3,7 +3,7 @@
 /// A line of a page that stands for any lines.
 const ANY_LINES: &str = "...";
 
-/// What stands for any text within a line.
+/// Placeholder for any text within a line.
 const ANY_TEXT: &str = "[..]";
 
 /// Whether the lines that were printed are those of the page.
@@ -44,7 +44,7 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// What is missing (`-`) and what is there in its place (`+`), between lines that both begin and end with.
+/// The lines that are missing (`-`) and unexpected (`+`), without the common lines at both ends.
 pub(super) fn difference(expected: &[String], printed: &[&str]) -> String {
     let is_same = |pair: &(&String, &&str)| line_matches(pair.0, pair.1);
     let before = expected.iter().zip(printed).take_while(is_same).count();

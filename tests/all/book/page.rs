@@ -7,7 +7,7 @@ pub(super) struct Page {
     /// Its path, as failures name it.
     pub(super) path: String,
     pub(super) steps: Vec<Step>,
-    /// What the model answers, in order.
+    /// The answers of the model, in order.
     pub(super) answers: Vec<Script>,
 }
 
@@ -44,7 +44,7 @@ impl Script {
     }
 }
 
-/// What comments before a block say.
+/// The directives in comments before a block.
 #[derive(Default)]
 struct Pending {
     line: usize,

@@ -79,7 +79,7 @@ impl Drop for Shell {
         drop(self.stdin.take());
         self.signal("-TERM");
         let begun = Instant::now();
-        // What was left in the background ends in order, if it does so soon.
+        // Background commands that end soon end in order.
         while self.child.try_wait().is_ok() && self.signal("-0") {
             if begun.elapsed() > Duration::from_secs(20) {
                 self.signal("-KILL");

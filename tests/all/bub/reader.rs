@@ -55,7 +55,7 @@ pub fn messages(file: &Path) -> Vec<Value> {
     messages
 }
 
-/// What a turn of the original adds to the tape: its ids follow the last one that it can read.
+/// The entries that a turn of the original adds to the tape: their ids follow the last one that it can read.
 pub fn turn(file: &Path, said: &str, answer: &str) {
     let last = entries(file).last().and_then(|entry| entry["id"].as_i64()).expect("the tape has entries");
     let run = json!({ "run_id": "run-20261121T023920225756Z" });

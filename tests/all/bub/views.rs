@@ -1,4 +1,4 @@
-//! What one program said, the other sees.
+//! Conversations of one program, as the other sees them.
 
 use super::reader;
 use crate::home;
@@ -109,7 +109,7 @@ fn a_handoff_of_ours_begins_a_phase_of_bubs_too() {
     assert!(calls.into_iter().any(|call| call["function"]["name"] == "tape_handoff"), "{seen:#?}");
 }
 
-/// What an earlier version left on the tape stays readable, and is not written there again.
+/// Entries of earlier versions stay readable, and are not written again.
 #[test]
 fn a_section_on_the_tape_itself_is_read_and_continued_in_the_sidecar() {
     let (home, file) = after(&Case::new("plain_two_turns"), 2);
@@ -143,7 +143,7 @@ fn a_section_on_the_tape_itself_is_read_and_continued_in_the_sidecar() {
     let sidecar = tape::read(&home.sidecar_file(SESSION, "memory"));
     assert_eq!(sidecar[0]["payload"]["state"], json!({ "version": 4 }));
     assert_eq!(sidecar[1]["payload"]["data"]["content"], "likes chess");
-    // What holds stands in the sidecar now: a search of the tape passes over what was there before.
+    // The current section is in the sidecar now: a search of the tape skips the earlier ones.
     home.run(["find it"]).model(&server).finish().says("[cli:local]\ndone\n");
     let found = server.requests().pop().expect("asked").messages();
     let found = found.iter().rfind(|message| message["role"] == "tool").expect("a result").to_string();

@@ -92,7 +92,7 @@ impl Field {
         let (_sender, cancel) = watch::channel(false);
         let turn = run_turn(&self.host, message, TurnOptions::new(cancel));
         let turn = tokio::time::timeout(PATIENCE, turn).await;
-        // What the model or a command says to it is theirs: that the turn ends is the host's.
+        // The answers of the model and of commands may be anything; the host has to end the turn.
         let _ = turn.unwrap_or_else(|_| panic!("a turn never ended: {given}"));
         let file = self.home.tape_file(&session);
         let entries = if file.is_file() { tape::read(&file) } else { Vec::new() };
@@ -154,7 +154,7 @@ fn has_foreign_context(given: &Value) -> bool {
     spoken || given["context"].as_object().is_some_and(|context| context.iter().any(is_other))
 }
 
-/// What the host takes of a message, against what was brought.
+/// Compares the host's message with the one that the channel delivered.
 fn check(Arrival { message, .. }: &Arrival, given: &Value) {
     assert_eq!(message.kind == MessageKind::Command, is_command(given), "{given}");
     assert!(message.session_id.as_deref().is_some_and(|session| session.starts_with("poster:")), "{given}");

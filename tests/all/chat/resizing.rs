@@ -15,10 +15,10 @@ fn resizing_while_it_streams_leaves_no_stray_line() {
     for (columns, rows) in [(50, 30), (90, 24), (34, 20), (34, 12), (120, 30)] {
         chat.resize(columns, rows);
         let most = usize::from(columns);
-        // What a terminal has pushed out of its screen meanwhile is beyond reach.
+        // Lines that the terminal has scrolled out of its screen meanwhile cannot be redrawn.
         chat.until("all of it once, and fitting", |_| {
             let screen = chat.visible();
-            // What is said fills the lines of this size, and no longer those of the one before.
+            // The text fills lines of the new width.
             let said = screen.lines().filter(|line| line.contains("seven"));
             let longest = said.map(|line| line.chars().count()).max().unwrap_or(0);
             let words = screen.split_whitespace().filter(|word| *word == "seven").count();

@@ -1,4 +1,4 @@
-//! What a person sees of a turn: reasoning, differences, and what commands print.
+//! The display of a turn: reasoning, differences, and the output of commands.
 
 use super::{chat, trusting};
 use bub_tests::{Answer, Server};

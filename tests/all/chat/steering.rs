@@ -1,4 +1,4 @@
-//! What is said while a turn runs.
+//! Messages that are sent while a turn runs.
 
 use super::{chat, trusting};
 use bub_tests::{Home, Terminal, programs, tape};
@@ -17,7 +17,7 @@ fn busy(home: &Home) -> Terminal<'_> {
     chat
 }
 
-/// What people said in the conversation, in the order of the tape.
+/// The user's messages of the conversation, in the order of the tape.
 fn said(home: &Home) -> Vec<String> {
     let entries = tape::read(&home.tape_file("cli_session"));
     let by_users = entries.iter().filter(|entry| entry["kind"] == "message" && entry["payload"]["role"] == "user");
@@ -49,7 +49,7 @@ fn a_command_waits_for_the_end_of_the_turn_and_an_inner_comma_is_text() {
     chat.sees("› half a sen");
     go(&home);
     chat.sees("entries: ");
-    // What was being typed is still there.
+    // The draft is still there.
     chat.until("the rest of it", |screen| screen.lines().last().is_some_and(|line| line == "› half a sen"));
 }
 

@@ -3,7 +3,7 @@
 use super::trusting;
 use bub_tests::Home;
 
-/// What the shell says of a job that has stopped.
+/// The shell's notice of a stopped job.
 const STOPPED: &str = "Stopped";
 
 fn began(home: &Home) -> bool {

@@ -80,7 +80,7 @@ fn a_workspace_is_trusted_by_no_line_that_was_typed_ahead_or_pasted() {
     chat.waits();
 }
 
-/// What happens at the terminal, each so many milliseconds behind the one before.
+/// Input and resizes at the terminal, each so many milliseconds after the previous one.
 #[derive(Debug, Clone)]
 enum Step {
     Key(KeyEvent),
@@ -130,7 +130,7 @@ fn history() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((wait, step), 1..60)
 }
 
-/// What was seen of a history so far, told by another rule than the chat's own.
+/// The visible part of a history, computed independently of the chat.
 #[derive(Default)]
 struct Observed {
     /// The question that is asked, and how many there were.

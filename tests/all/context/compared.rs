@@ -113,7 +113,7 @@ fn a_selector_that_does_not_select_is_labelled_in_a_comparison() {
     );
 }
 
-/// Whoever writes a selector looks at what it selects again and again while it breaks.
+/// Authors of selectors run `context` repeatedly while their selector fails.
 #[test]
 fn a_look_at_the_context_counts_toward_no_quarantine() {
     let (home, server) = conversation();
@@ -128,7 +128,7 @@ fn a_look_at_the_context_counts_toward_no_quarantine() {
     let listed = home.bub(["plugin", "list", "--json"]).finish();
     let listed: Value = serde_json::from_str(&listed.stdout).expect("it is JSON");
     assert_eq!(listed["quarantined"], serde_json::json!([]));
-    // What a turn has put there is shown as it is, and a look lifts nothing.
+    // A quarantine by a turn is shown, and `context` does not lift it.
     home.configure("selector = \"choosy\"");
     drop(server);
     for _ in 0..3 {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use tiktoken_rs::o200k_base_singleton;
 
-/// What the model takes, and what an answer of it may take.
+/// The context window of the model, and the limit of an answer.
 const WINDOW: usize = 8_000;
 const ANSWER: usize = 1_000;
 
@@ -25,7 +25,7 @@ fn tokens(text: &str) -> usize {
     *counted.entry(text.to_owned()).or_insert_with(count)
 }
 
-/// What a request takes, as a provider counts: its texts, and a little for each message and tool.
+/// The tokens of a request, as a provider counts: its texts, and a little for each message and tool.
 pub(crate) fn count(request: &Request) -> usize {
     let body = request.json();
     let list = |key: &str| body[key].as_array().cloned().unwrap_or_default();

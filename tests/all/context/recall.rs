@@ -47,7 +47,7 @@ fn vectors(request: &Request) -> Answer {
     Answer::Whole(200, "application/json", body.to_string())
 }
 
-/// What the last request to the model was told of memories.
+/// The memories in the last request to the model.
 fn told(server: &Server) -> String {
     let asked = server.requests();
     let last = asked.iter().rfind(|request| request.path.ends_with("/chat/completions")).expect("the model was asked");

@@ -1,4 +1,4 @@
-//! What becomes of messages that come.
+//! The handling of incoming messages.
 
 use super::{echo, heard, posting, serving, start};
 use bub_tests::{Answer, Server, programs};
@@ -122,10 +122,10 @@ fn a_plugin_decides_what_becomes_of_a_message() {
         assert_eq!(first["model_output"], "done", "{decision}");
         serve.end();
         let mut heard = heard(&home, "s");
-        // What the agent says to itself between two steps.
+        // The prompt of the loop between two steps.
         heard.retain(|said| !said.starts_with("Continue the task"));
         assert_eq!(heard, ["first", "second"], "{decision}");
-        // What steers is heard by the turn that runs; what follows has a turn of its own.
+        // A steering message joins the running turn; a following message has its own turn.
         assert_eq!(model.requests().len(), if decision == "steer" { 2 } else { 3 }, "{decision}");
     }
 }

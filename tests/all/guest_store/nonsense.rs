@@ -121,7 +121,7 @@ fn finds_the_herons(mode: &str, finished: &Finished) {
     assert!(places.is_sorted(), "{mode}\n{finished}");
 }
 
-/// What does not fit, and an answer that never comes to an end, cost time alone.
+/// Candidates that do not match, and answers that never end, only take time.
 #[test]
 pub(crate) fn seeker_finds_what_is_there_whatever_else_it_answers() {
     for mode in ["", "none", "endless"] {

@@ -52,7 +52,7 @@ async fn host(dir: &Path, base: &str, token: &str) -> Arc<Host> {
     fs::create_dir_all(home.join("plugins")).unwrap();
     fs::copy(programs::TAPES_HTTP, home.join("plugins/tapes-http.wasm")).unwrap();
     let embedded = "[plugins.builtin]\nenabled = false\n[plugins.offline]\nenabled = false\n";
-    // What an entry of eight megabytes takes.
+    // The memory for an entry of eight megabytes.
     let limits = "[plugins.tapes-http.limits]\ndeadline_ms = 60000\n";
     let config = format!("{embedded}{}{limits}", configuration(base));
     fs::write(home.join("config.toml"), config).unwrap();
@@ -61,7 +61,7 @@ async fn host(dir: &Path, base: &str, token: &str) -> Arc<Host> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
     fs::write(home.join(".env"), format!("BUB_CACHE={}\n", cache.display())).unwrap();
     let mut config = Config::load(Some(&home)).unwrap();
-    // What compiles is the program, and not this one.
+    // The tested program compiles the plugins, not this process.
     config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
     Host::start(config, dir, Box::new(Printer)).await.unwrap()
 }

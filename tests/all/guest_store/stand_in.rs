@@ -13,10 +13,10 @@ use std::time::Duration;
 /// Bytes of entries in one answer: little, so that pages end early.
 const PAGE: usize = 64 << 10;
 
-/// What the server does with one request.
+/// How the server handles one request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mood {
-    /// What it should.
+    /// Correctly.
     Well,
     /// Hangs up without doing anything.
     HangUp,
@@ -56,7 +56,7 @@ struct Shared {
     mood: Mutex<Moods>,
     searching: Mutex<Searching>,
     asked: Mutex<Vec<Asked>>,
-    /// What was answered to writes that have no key on the tape.
+    /// The answers to writes that have no key on the tape.
     answered: Mutex<HashMap<String, String>>,
     /// Held while a write is checked and done.
     writing: Mutex<()>,
@@ -93,7 +93,7 @@ impl StandIn {
         *self.shared.searching.lock().unwrap() = how;
     }
 
-    /// What it was asked so far.
+    /// The requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.shared.asked.lock().unwrap().clone()
     }

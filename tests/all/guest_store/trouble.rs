@@ -166,7 +166,7 @@ fn a_store_that_did_not_load_is_not_replaced() {
     home.run(["hi"]).model(&model).finish().fails("but it is not there");
     assert!(model.requests().is_empty(), "the model was paid");
     nothing_at_home(&home);
-    // What the user switches off keeps nothing.
+    // A disabled plugin stores no tapes.
     home.configure("[plugins.tapes-http]\nenabled = false");
     home.run(["hi"]).model(&model).finish().says("[cli:local]\nhello\n");
 }

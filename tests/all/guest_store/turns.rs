@@ -123,7 +123,7 @@ fn a_conversation_longer_than_one_answer_is_read_whole() {
     assert_eq!(model.requests()[0].messages().len(), 202, "system, two hundred of before, and this one");
 }
 
-/// What could not be written would be tried again at the beginning of every turn behind it.
+/// A failed write must not be retried at the beginning of every later turn.
 #[test]
 fn media_that_the_store_cannot_hold_are_rejected_before_the_model_is_called() {
     let (home, server) = keeping();

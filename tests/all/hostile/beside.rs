@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(100);
 
 const LITTLE: &str = "fuel = 300_000_000\nmemory_mib = 16\ncalls = 2_000\ndeadline_ms = 60_000";
 
-/// What a session asks for, and the fault that comes of it.
+/// A session's message, and the fault that it causes.
 const DEEDS: [(&str, &str); 4] = [
     ("spin", "out of fuel after 300000000 units"),
     ("eat", "out of memory: more than 16 MiB"),
@@ -40,7 +40,7 @@ fn with_obedient(limits: &str) -> Home {
 /// A host of that home in this process; what it delivers goes nowhere.
 pub async fn start(home: &Home) -> Arc<Host> {
     let mut config = Config::load(Some(&home.bub_home())).expect("the test's configuration");
-    // What compiles is the program, and not this one.
+    // The tested program compiles the plugins, not this process.
     config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
     Host::start(config, &home.workspace(), Box::new(Nowhere)).await.expect("the host starts")
 }
@@ -63,7 +63,7 @@ pub(crate) fn obedient_lets_a_message_pass_that_asks_for_nothing() {
     with_obedient("").run(["hi"]).finish().says("[cli:local]\nhi\n");
 }
 
-/// Whoever knows the quarantine breaks two calls of three, and is never in it.
+/// A caller that knows the rule of the quarantine fails two calls of three, and is never in it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn four_sessions_that_break_their_plugin_keep_none_of_four_others_waiting() {
     let home = with_obedient(LITTLE);

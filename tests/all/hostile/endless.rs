@@ -262,7 +262,7 @@ fn a_store_that_never_ends_fails_whatever_needs_a_tape() {
     }
 }
 
-/// Whoever adds a contract adds a loop to it.
+/// A new contract needs a loop here.
 #[test]
 fn every_contract_has_a_test_with_an_endless_loop() {
     let tried = STAGES.into_iter().chain(OTHERWISE).chain(AROUND);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// `hostile`, which says that of itself; among everything that the program brings along.
 fn saying(key: &str, text: &str) -> Home {
-    // What it is called by its name for needs no grant, and it is asked nothing else.
+    // The calls at load time need no grant, and no other function is called.
     let home = home().strict();
     home.plugin("hostile", programs::HOSTILE);
     // JSON's texts are TOML's as well.

@@ -1,4 +1,4 @@
-//! What is left behind by faults: nothing.
+//! Faults leak nothing.
 
 use super::beside::{message, start};
 use crate::home;
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What may be left behind by all of them, in bytes.
+/// The most that all of them may leak, in bytes.
 const LEFT: usize = 5 << 20;
 
 /// In a process of its own: here other tests run beside it.
@@ -54,7 +54,7 @@ async fn a_thousand_faults() {
 async fn rounds(all: &[(Home, Arc<Host>, &str, &str)], count: usize) {
     for round in 0..count {
         for (_, host, name, fault) in all {
-            // What keeps breaking would not be asked.
+            // With the quarantine, a plugin that keeps failing would not be called.
             host.lift_quarantine(name).expect("the quarantine can be written");
             // A session's tape grows with its failed turns, and is read; ten of them do not grow much.
             let (_sender, cancel) = watch::channel(false);

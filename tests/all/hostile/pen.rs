@@ -1,4 +1,4 @@
-//! What a guest writes that is not its to write.
+//! Writes for which a guest has no right.
 
 use super::hostile;
 use bub_tests::{Finished, Home, tape};
@@ -13,7 +13,7 @@ fn writes(grants: &[&str]) -> (Home, Finished) {
     (home, finished)
 }
 
-/// What came of each try at that place.
+/// The result of each attempt at that place.
 fn refused(finished: &Finished, place: &str) -> Vec<Value> {
     let tried = finished.saw_hook("pen").into_iter().filter(|tried| tried["place"] == place);
     tried.map(|tried| tried["refused"].clone()).collect()

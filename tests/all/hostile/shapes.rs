@@ -80,7 +80,7 @@ fn types_inside_types_have_an_end() {
     all.push_str("(import \"f\" (func (param \"all\" $t4999)))");
     is_refused(&component(&all), "");
     let nested = format!("{}{}", "(component ".repeat(2_000), ")".repeat(2_000));
-    // Whoever reads the text of it has an end too, at which it says so: then there is no such file.
+    // The parser of the text format has a limit too, and reports it: then there is no such file.
     if let Ok(bytes) = wat::parse_str(format!("(component {nested})")) {
         is_refused(&bytes, "");
     }

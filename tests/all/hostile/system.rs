@@ -1,11 +1,11 @@
-//! What a guest wants of the system below it without having been given any of it.
+//! A guest's attempts to use the system without grants.
 
 use super::{faults, hostile};
 use bub_tests::Home;
 use std::net::{TcpListener, UdpSocket};
 use std::time::Duration;
 
-/// What came of that, in the guest's words.
+/// The result, as the guest reports it.
 #[track_caller]
 fn told(home: &Home) -> String {
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nalive\n");

@@ -11,7 +11,7 @@ use wasm_smith::{Component, Config, Module};
 /// Ways of making one; seeds that follow each other take turns.
 pub const KINDS: u64 = 12;
 
-/// What is changed: each exports other contracts, and says in its own way what it is.
+/// The components that are mutated: each exports other contracts and has its own kind of manifest.
 static WHOLE: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let paths = [
         programs::FAULT_TRAP,

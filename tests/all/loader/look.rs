@@ -1,4 +1,4 @@
-//! What every file must leave behind it: an answer, and a host that serves.
+//! Checks after every file: an answer, and a host that still serves.
 
 use crate::home;
 use crate::hostile::beside::{message, start};
@@ -48,7 +48,7 @@ fn is_an_answer(reason: &str) {
     assert!(!reason.contains("the compiler broke on it") && !reason.contains("panicked at"), "{reason}");
 }
 
-/// What is the same of two answers that differ in places and names only.
+/// An answer without its offsets and names, for comparison.
 pub fn kind(answer: &str) -> String {
     let words = answer.split(' ').map(|word| match word.chars().any(|c| c.is_ascii_digit() || "`\"'".contains(c)) {
         true => "_",

@@ -1,4 +1,4 @@
-//! What Anthropic's API is sent, and what becomes of what it does not take.
+//! Media in requests to Anthropic's API, and media that it does not accept.
 
 use super::{PDF, PNG, encoded, home_with_picture, put, say, wav};
 use bub_tests::{Answer, Home, Run, Server};

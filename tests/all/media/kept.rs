@@ -1,4 +1,4 @@
-//! What the tape keeps, and what is shown of it.
+//! Attachments on the tape, and how they are shown.
 
 use super::{PNG, data_url, encoded, home_with_picture, media_of, say};
 use bub_tests::{Answer, Home, Server, tape};
@@ -38,7 +38,7 @@ fn the_next_turn_sees_what_was_attached_to_an_earlier_one() {
     assert_eq!(media_of(&server.requests()[0].messages()), [expected]);
 }
 
-/// What was attached may be why it failed, and would fail every turn after it.
+/// An attachment may be the cause of the failure, and would fail every later turn.
 #[test]
 fn a_failed_turn_keeps_the_text_and_describes_the_attachments() {
     let home = home_with_picture();

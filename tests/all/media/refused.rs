@@ -4,7 +4,7 @@ use super::{PNG, home_with_picture, put, say};
 use bub_tests::{Answer, Server};
 use std::fs;
 
-/// What is attached, and what is said of it.
+/// The attachment, and the expected message.
 #[track_caller]
 fn is_refused(attached: &[&str], why: &str) {
     let home = home_with_picture();

@@ -1,4 +1,4 @@
-//! What the model is sent.
+//! Attachments in requests to the model.
 
 use super::{MP4, PDF, PNG, data_url, encoded, home_with_picture, media_of, put, say, wav};
 use crate::home;

@@ -1,4 +1,4 @@
-//! What the original's tests hold, through the program.
+//! The behaviour that the original's tests check, through the program.
 
 use super::*;
 

@@ -45,7 +45,7 @@ fn in_five_hundred_turns_memory_is_shown_once_and_hides_nothing() {
         assert_eq!(system.matches("<memory>").count(), 1, "turn {turn}");
         let said: Vec<String> = messages.iter().skip(1).map(text).collect();
         let last = said.last().expect("the prompt");
-        // What the loop asks in a later step of a turn is not what the user said.
+        // The prompt of the loop in a later step is not the user's message.
         let is_later_step = !last.contains("message ");
         turn += usize::from(!is_later_step);
         let phase = turn > HANDOFF || turn == HANDOFF && is_later_step;
@@ -65,7 +65,7 @@ fn in_five_hundred_turns_memory_is_shown_once_and_hides_nothing() {
     assert_eq!(contents(&home, WORKSPACE).0, 1 + (TURNS / EACH) as u64);
 }
 
-/// What the model is sent at the end of a conversation, without the system prompt and the dates.
+/// The last request of a conversation, without the system prompt and the dates.
 fn last_request(lines: &str, turns: usize) -> Vec<Value> {
     let home = keeping();
     let server = Server::new(iter::repeat_n(Answer::text("yes"), turns));

@@ -1,9 +1,9 @@
-//! What becomes of memory when a tape is emptied.
+//! Memory when a tape is emptied.
 
 use super::*;
 use std::path::PathBuf;
 
-/// What lies beside archives: Markdown.
+/// The Markdown files beside archives.
 fn copies(home: &Home) -> Vec<PathBuf> {
     let files = std::fs::read_dir(home.tapes_dir()).expect("it is there").flatten().map(|file| file.path());
     files.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()

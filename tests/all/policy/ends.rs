@@ -182,7 +182,7 @@ fn no_plugin_can_write_the_taint_event() {
     assert!(tried[1]["try"]["ok"].is_string(), "{finished}");
 }
 
-/// What a stranger said is restored after a crash, and the turn behind it is the owner's.
+/// A stranger's messages are restored after a crash, and the next turn is the owner's.
 #[test]
 fn a_turn_that_crashed_leaves_its_taint_with_its_words() {
     let home = home();

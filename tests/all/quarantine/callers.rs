@@ -1,4 +1,4 @@
-//! What one caller's messages break is taken from that caller, and not from others.
+//! Faults caused by one caller's messages quarantine the plugin for that caller only.
 
 use super::{TRAP, answers, book, end_pauses, listed, weak};
 use crate::home;
@@ -18,7 +18,7 @@ fn caller(home: &Home, name: &str, principal: &str) -> String {
     token_of(home, name, principal, r#""turns""#, "")
 }
 
-/// What comes of a message of that token's.
+/// The result of a message with that token.
 #[track_caller]
 fn says(serve: &Serve<'_>, token: &str, session: &str, content: &str) -> Value {
     let turn = json!({ "content": content, "session_id": session });

@@ -1,4 +1,4 @@
-//! What is kept of who broke what: the book, and the calls.
+//! The records of faults: the breaker file and the calls.
 
 use super::{TRAP, answers, book, breaks, is_passed_over, listed, run_in, weak};
 use bub_tests::{Home, programs};

@@ -1,4 +1,4 @@
-//! What a turn does without a plugin that it needs.
+//! Turns without a plugin that they need.
 
 use super::{TRAP, weak};
 use crate::home;

@@ -4,7 +4,7 @@ use super::{home, plain, speaks_plainly, trusting, untrusted};
 use bub_tests::tape;
 use std::fs;
 
-/// What a model does first in nearly every directory: it reads a file, and changes one.
+/// Typical first calls of a model in any directory: it reads a file, and changes one.
 const READ_THEN_WRITE: &str = "TOOL:fs.read {\"path\": \"notes.txt\"}";
 const WRITE: &str = "TOOL:fs.write {\"path\": \"new.txt\", \"content\": \"made\"}";
 const BASH: &str = "TOOL:bash {\"cmd\": \"echo made > ran.txt\"}";
@@ -112,7 +112,7 @@ fn mode_read_only_denies_calls_that_do_more_than_read_without_asking() {
         assert!(finished.stderr.contains("to allow it: start without `--approve read-only`"), "{finished}");
         speaks_plainly(&finished);
     }
-    // What the owner types is the owner's word.
+    // Text that the owner types is the owner's.
     assert_eq!(plain(&home, &[",fs.write path=new.txt content=x", "--approve", "read-only"]).finish().code, Some(0));
     assert!(made(&home, "new.txt"));
 }

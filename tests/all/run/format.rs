@@ -1,4 +1,4 @@
-//! What `run` prints.
+//! The output of `run`.
 
 use super::{home, plain, trusting, untrusted};
 use bub_tests::{Answer, Server, programs};

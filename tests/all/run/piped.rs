@@ -1,4 +1,4 @@
-//! What stands on standard input beside the message.
+//! Standard input beside the message.
 
 use super::{home, plain, trusting, untrusted};
 use bub_tests::{Answer, Server};

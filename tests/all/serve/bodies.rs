@@ -64,7 +64,7 @@ fn length_channel_token_and_scope_are_checked_before_the_body_is_read() {
         asked(path, "wrong", &mebibytes(1)).refused(401, "a token is needed");
         asked(path, &reader, &mebibytes(1)).refused(403, "`turns`");
         asked(path, owner, &mebibytes(33)).refused(413, "longer than");
-        // What strangers may take together is the most that one of them may send.
+        // The limit for all strangers together is the limit for one of them.
         asked(path, &stranger, &mebibytes(9)).refused(413, "longer than");
     }
     assert_eq!(say(&serve, "http:still", "there")["model_output"], "you said: there");
@@ -173,7 +173,7 @@ fn json_is_bounded_in_depth_members_and_elements() {
         let members = format!("{{\"content\": {{{}\"a\":0}}}}", "\"a\":0,".repeat(66_000));
         post(path, &members).refused(400, "more than 65536 members");
     }
-    // What stands in a string is a text.
+    // The content of a string is not nesting.
     let text = format!("{{\"content\": \"{}\\\"[{{\"}}", "[{,:".repeat(140_000));
     assert!(matches!(post(TURN, &text).status, 200 | 500));
 }

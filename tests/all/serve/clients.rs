@@ -66,7 +66,7 @@ fn clever() -> Server {
         let Some(text) = last["content"].as_str() else { return Answer::counted("you see a picture", 7) };
         match last_line(text) {
             "use the tool" => Answer::tool_call("fs_read", r#"{"path": "note.txt"}"#),
-            // What the agent says behind a tool's result.
+            // The agent's text after a tool's result.
             said if said.starts_with("Continue the task") => Answer::counted("the word is heron", 7),
             "fail" => Answer::refusal("the model is cross"),
             said => Answer::counted(&format!("you said: {said}"), 7),

@@ -9,10 +9,10 @@ use crate::home;
 use bub_tests::{Answer, Home, Serve, Server};
 use std::time::{Duration, Instant};
 
-/// What is said once a changed configuration holds.
+/// The log line once a changed configuration is in effect.
 const IN_EFFECT: &str = "the changed configuration is in effect";
 
-/// What is said of one that is wrong.
+/// The log line for an invalid one.
 const STAYS: &str = "the previous configuration stays active: ";
 
 /// Serves that home with the model that its configuration names, and says what happens.
@@ -93,7 +93,7 @@ fn an_added_token_is_accepted_and_a_removed_one_is_rejected() {
     std::fs::write(&file, without).unwrap();
     in_effect(&serve, 2);
     serve.ask("GET", "/v1/sessions").token(&reader).send().refused(401, "a token is needed");
-    // What it read ends, and what others read goes on.
+    // The stream of the removed token ends, and the owner's continues.
     std::io::Read::read_to_end(&mut events, &mut Vec::new()).expect("the stream ends by itself");
     say(&serve, "a", "hi");
     let mut line = String::new();
@@ -135,7 +135,7 @@ fn a_replaced_key_is_used_by_the_next_turn_and_is_not_logged() {
     assert!(!log.contains("sk-the"), "{log}");
 }
 
-/// What was spent before counts for a budget that comes later.
+/// Earlier use counts for a budget that is set later.
 #[test]
 fn a_budget_that_is_set_counts_what_was_spent_today() {
     let model = Server::ruled(|_| Answer::counted("done", 7));
@@ -150,7 +150,7 @@ fn a_budget_that_is_set_counts_what_was_spent_today() {
     assert_eq!(model.requests().len(), 1);
 }
 
-/// What a signal means that a terminal sends on its way out.
+/// SIGHUP of a terminal that closes.
 #[test]
 fn a_terminal_that_is_closed_ends_the_program() {
     let model = echo();

@@ -1,4 +1,4 @@
-//! What a server says of itself: events, counts, hooks, plugins, health.
+//! Information about a server: events, metrics, hooks, plugins, health.
 
 use super::{echo, say, serve, token};
 use crate::home;

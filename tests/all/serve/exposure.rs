@@ -59,7 +59,7 @@ fn connections_are_encrypted_with_the_configured_certificate_and_with_its_succes
     let client = first.client();
     assert_eq!(says(&serve, &client, "hi").unwrap()["model_output"], "you said: hi");
 
-    // What is not encrypted is no HTTP here, and a connection that says nothing takes nothing from the others.
+    // Plain HTTP is rejected, and a silent connection does not block others.
     let _silent = serve.connect();
     let mut plain = serve.connect();
     plain.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();

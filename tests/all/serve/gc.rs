@@ -1,4 +1,4 @@
-//! What `serve` removes by itself.
+//! Automatic cleanup by `serve`.
 
 use super::{echo, serve};
 use crate::home;

@@ -1,4 +1,4 @@
-//! What one token may take, and that others do not notice when it is used up.
+//! The quota of a token, and that others are unaffected when it is used up.
 
 use super::{echo, say, serve, token_of};
 use crate::home;
@@ -61,7 +61,7 @@ fn tokens_of_a_day_are_counted_by_caller_over_all_processes() {
     let model = Server::ruled(|_| Answer::counted("hello", 900));
     let first = serve(&home, &model);
     assert_eq!(turn(&first, &mallory, "http:a", "hi").ok()["model_output"], "hello");
-    // What one answer costs is known afterwards only, so the last one may go over.
+    // The cost of an answer is known only afterwards, so the last one may exceed the budget.
     let refused = (0..9).map(|_| turn(&first, &mallory, "http:b", "hi")).find(|said| said.status != 200);
     is_used_up(&refused.expect("there is an end to it"), "tokens_per_day");
     let completion = json!({ "messages": [{ "role": "user", "content": "hi" }] });
@@ -111,7 +111,7 @@ fn bytes_added_to_tapes_in_a_day_are_counted_by_token() {
     let mallory = limited(&home, "mallory", "record_mib_per_day = 1, tokens_per_day = 100_000_000");
     let first = serve(&home, &model);
     let long = "x".repeat(400_000);
-    // What is answered counts as well: the model says it again.
+    // The answer counts as well: the model repeats it.
     turn(&first, &mallory, "http:a", &long).ok();
     is_used_up(&turn(&first, &mallory, "http:a", &long), "record_mib_per_day");
     turn(&first, &mallory, "http:a", "short").ok();

@@ -1,4 +1,4 @@
-//! Who may do what: scopes, and the sessions that a token reaches.
+//! Authorization: scopes, and the sessions that a token reaches.
 
 use super::{echo, say, serve, token};
 use crate::home;
@@ -143,7 +143,7 @@ fn a_preview_over_http_is_that_of_the_tokens_principal_in_any_session() {
             assert!(!shown(&anonymous).contains("behind the clock"), "a stranger is not: {path}");
         }
     }
-    // What the terminal shows is the owner's.
+    // Input from the terminal is the owner's.
     let shown = home.bub(["tape", "context", "--session", "plain"]).finish();
     assert!(shown.stdout.contains("behind the clock"), "{shown}");
 }

@@ -225,7 +225,7 @@ fn candidates_are_returned_as_lines_with_the_next_id() {
             }
         }
     };
-    // What is spelled otherwise is a candidate whatever its text is.
+    // A line with escapes is a candidate whatever its text is.
     assert_eq!(all("texts=%5B%22heron%22%5D", "after"), (vec![1, 16_999], 2));
     assert_eq!(all("texts=%5B%22heron%22%5D&newest_first=true", "before"), (vec![16_999, 1], 2));
     assert_eq!(all("similar=%5B%5B%22haron%22,1%5D%5D", "after").0, [1, 16_999]);

@@ -1,4 +1,4 @@
-//! What a stranger wrote taints the turn that reads it, and ends no quotation.
+//! A stranger's text taints the turn that reads it, and cannot end its quotation.
 
 use super::{block, file, of_user, of_workspace, skill, with_skills};
 use bub_tests::{Home, tape};

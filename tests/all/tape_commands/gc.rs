@@ -97,7 +97,7 @@ fn a_home_without_tapes_has_no_garbage() {
     assert_eq!(tape(&crate::home(), ["gc"]).stdout, "0 files of 0 B were removed\n");
 }
 
-/// What was thrown away lies in the trash for a day from then on, however old its last entry is; `--now` does not wait.
+/// Discarded tapes stay in the trash for a day from then on, however old; `--now` does not wait.
 #[test]
 fn discarded_tapes_are_kept_for_a_day_unless_the_trash_is_emptied() {
     let home = home_with_bubs();

@@ -1,4 +1,4 @@
-//! What reaches the terminal: 80 columns, no control characters, colors only where they are wanted.
+//! Output on a terminal: 80 columns, no control characters, colors only on request.
 
 use super::{BUBS, home_with, home_with_bubs, json, line, message, tape};
 use bub_tests::Home;

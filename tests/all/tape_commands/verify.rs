@@ -10,7 +10,7 @@ fn verify(home: &Home, words: &[&str]) -> Finished {
     home.bub(["tape", "verify"].into_iter().chain(words.iter().copied())).finish()
 }
 
-/// What is found on a tape of these lines.
+/// The findings for a tape of these lines.
 #[track_caller]
 fn finds(lines: &[&str], expected: &[(&str, &str)]) {
     let home = home_with(NAME, lines);

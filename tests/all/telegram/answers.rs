@@ -1,4 +1,4 @@
-//! What the agent says, as people see it.
+//! The agent's answers, as people see them.
 
 use super::bot::{Bot, to};
 use bub_types::{Envelope, MessageKind};

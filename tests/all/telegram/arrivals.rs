@@ -55,7 +55,7 @@ async fn acknowledged_updates_are_not_repeated_and_others_are() {
     assert!(after.arrivals.is_empty());
     bot.server.tells("message", private("three"));
     assert_eq!(content(&bot.poll(Some(after.cursor)).await.arrivals), ["three"]);
-    // Who the bot is was asked once, and stands in the cursor.
+    // The bot's identity was requested once, and is in the cursor.
     assert_eq!(bot.server.called("getMe").len(), 2);
 }
 
@@ -156,7 +156,7 @@ async fn content_that_is_not_text_is_described_and_empty_content_is_skipped() {
     let inbox = bot.poll(None).await;
     assert_eq!(content(&inbox.arrivals), ["[sticker 🦀]", "[location 52.5, 13.4]", "", "at last"]);
     assert_eq!(passages(&inbox.arrivals[2]), ["Attached None [contact Eve +49]"]);
-    // What is not understood is not asked for again, either.
+    // Updates that are not understood are confirmed as well.
     assert!(bot.poll(Some(inbox.cursor)).await.arrivals.is_empty());
     bot.poll(None).await;
     let offsets: Vec<_> = bot.server.called("getUpdates").iter().map(|asked| asked["offset"].as_i64()).collect();

@@ -120,7 +120,7 @@ pub async fn start_with(dir: &Path, config: &str, secrets: &str, variables: &str
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
     fs::write(home.join(".env"), format!("BUB_CACHE={}\n{variables}", cache.display())).expect("it can be written");
     let mut config = Config::load(Some(&home)).expect("it is right");
-    // What compiles is the program, and not this one.
+    // The tested program compiles the plugins, not this process.
     config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
     Host::start(config, dir, Box::new(Printer)).await.expect("it starts")
 }

@@ -13,7 +13,7 @@ fn sends(more: Value) -> Value {
     with(with(private(""), json!({ "text": null })), more)
 }
 
-/// What came along: its type and name, and how much.
+/// The attachment: its type, name and size.
 fn media(arrival: &Arrival) -> Vec<(MediaKind, &str, Option<&str>, usize)> {
     let of = |item: &'_ MediaItem| {
         let (_, data) = item.url.split_once(";base64,").expect("it is data");
@@ -64,7 +64,7 @@ async fn a_file_that_is_too_large_or_gone_is_described() {
     server.upset("getFile", 2, 500, "Internal Server Error", json!({}));
     let first = bot.poll(None).await;
     let mut arrivals = first.arrivals;
-    // What could not be fetched for the moment comes with the next poll.
+    // A file that cannot be downloaded now comes with the next poll.
     if arrivals.len() == 3 {
         arrivals.extend(bot.poll(Some(first.cursor)).await.arrivals);
     }

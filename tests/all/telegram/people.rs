@@ -1,4 +1,4 @@
-//! Who may talk to the bot, and what it never learns.
+//! The people who may talk to the bot, and facts that the bot never learns.
 
 use super::bot::Bot;
 use super::stand_in::TOKEN;

@@ -71,7 +71,7 @@ fn a_conversation_continues_after_a_restart() {
     sees(&server, 42, &["hello", "again"]);
     second.terminate();
     second.finish();
-    // What was taken is not asked for again.
+    // Accepted updates are not requested again.
     let offsets: Vec<_> = server.called("getUpdates").iter().map(|asked| asked["offset"].as_i64()).collect();
     assert!(offsets[0] == Some(0) && offsets[1..].iter().all(|offset| *offset >= Some(1_002)), "{offsets:?}");
     let tape = entries(&home, "telegram:42");

@@ -30,7 +30,7 @@ pub struct Message {
     /// With its tags, where it has any.
     pub html: Option<String>,
     pub thread: Option<i64>,
-    /// What kind of file, its name, and the file.
+    /// Its kind, its name, and its content.
     pub file: Option<(&'static str, String, Vec<u8>)>,
     pub edits: usize,
 }
@@ -99,7 +99,7 @@ impl StandIn {
         self.state().chats.entry(chat).or_default();
     }
 
-    /// Whoever is there has had enough of the bot.
+    /// Blocks the bot in that chat.
     pub fn block(&self, chat: i64) {
         self.state().blocked.insert(chat);
     }
@@ -143,12 +143,12 @@ impl StandIn {
         self.state().upsets.entry(method.to_owned()).or_default().push_back((behind, upset));
     }
 
-    /// What stands in the chat.
+    /// The messages of the chat.
     pub fn messages(&self, chat: i64) -> Vec<Message> {
         self.state().chats.get(&chat).cloned().unwrap_or_default()
     }
 
-    /// What people see in the chat.
+    /// The visible text of the chat.
     pub fn seen(&self, chat: i64) -> Vec<String> {
         self.messages(chat).into_iter().map(|message| message.text).collect()
     }
@@ -158,7 +158,7 @@ impl StandIn {
         self.state().chats.entry(chat).or_default().retain(|message| message.id != id);
     }
 
-    /// What that method was called with.
+    /// The arguments of the calls of that method.
     pub fn called(&self, method: &str) -> Vec<Value> {
         let state = self.state();
         state.called.iter().filter(|(called, _)| called == method).map(|(_, with)| with.clone()).collect()
@@ -170,7 +170,7 @@ impl StandIn {
     }
 }
 
-/// What a method gives, or how it is refused: status, description, parameters.
+/// The result of a method, or its error: status, description, parameters.
 type Given = Result<Value, Upset>;
 
 fn refused(status: u16, description: &str) -> Given {

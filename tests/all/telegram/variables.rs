@@ -12,7 +12,7 @@ async fn bubs_variables_name_the_bot_and_whom_it_listens_to() {
         "BUB_TELEGRAM_TOKEN={TOKEN}\nBUB_SECRET_TELEGRAM_TOKEN_HOSTS=127.0.0.1\n\
          BUB_TELEGRAM_ALLOW_USERS='42, @nobody'\nBUB_TELEGRAM_ALLOW_CHATS='[-100]'\n"
     );
-    // What the file says gives way.
+    // Variables take precedence over the file.
     let bot = Bot::in_environment("allow_users = [43]", "", &variables).await;
     bot.server.tells("message", private("hello"));
     bot.server.tells("message", said(bob(), "Bub, hello"));

@@ -1,4 +1,4 @@
-//! What is counted, for whom, and what the file survives.
+//! Counted use, by caller, and damage that the file survives.
 
 use super::{answer, columns, home, shown, todays_file, tool_call, used, with_caller};
 use bub_tests::{Answer, Server};

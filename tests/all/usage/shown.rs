@@ -1,4 +1,4 @@
-//! What `bub-wasm usage` and `,usage` show.
+//! The output of `bub-wasm usage` and `,usage`.
 
 use super::{columns, home, shown, todays_file, used};
 use bub_tests::{Answer, Home, Server};

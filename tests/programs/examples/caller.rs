@@ -29,7 +29,7 @@ impl exports::bub::hooks::run_model::Guest for Caller {
             purpose: "test".to_owned(),
             options: None,
         };
-        // What went wrong is said and not raised, so that a test sees its kind.
+        // An error is returned as text, so that a test sees its kind.
         let times = call["times"].as_u64().unwrap_or(1);
         let said = ask(&turn, &request, times, call["first"] == true);
         Ok(Some(said.unwrap_or_else(|error| format!("{:?}: {}", error.kind, error.message))))

@@ -48,7 +48,7 @@ fn of_kind(view: &View, kind: &str) -> Result<Selected, Error> {
     Ok(selected(taken.map(|entry| Part::Entry(entry.id)).collect()))
 }
 
-/// What the clocks say, twice, and what chance says.
+/// The clocks, read twice, and random numbers.
 fn tell_time() {
     let wall = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
     let (first, began) = (wall(), Instant::now());

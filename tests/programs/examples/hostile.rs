@@ -36,7 +36,7 @@ static MEMORY: greed::Greed = greed::Greed;
 
 struct Hostile;
 
-/// What the configuration holds under that key, as text.
+/// The configuration's value of that key, as text.
 pub fn setting(key: &str) -> String {
     let text: Option<serde_json::Value> = config::get(key).and_then(|text| serde_json::from_str(&text).ok());
     text.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()

@@ -7,7 +7,7 @@ use bub::turn::turn::Turn;
 use bub::types::types::{Error, Prompt};
 use std::hint::black_box;
 
-/// What a guest may hand over at once, nearly.
+/// Nearly the most that a guest may pass at once.
 const MUCH: usize = 15 << 20;
 
 struct Obedient;

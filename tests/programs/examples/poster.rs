@@ -9,7 +9,7 @@
 //! - `cursor`, a JSON text, and `wait`, in milliseconds, for `poll`; `status` and `headers` for `receive`;
 //! - `fails`: a table with a function's name and `{ kind, message, details }`; `handle` is what `send` answers.
 //!
-//! What it was given it says in the log.
+//! It logs its arguments.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/channel", generate_all });
 

@@ -42,7 +42,7 @@ pub async fn an_erasure_removes_its_entries_and_no_others(place: &Place) {
     assert_eq!(store.append(NAME, vec![message("user", "five")], Some(7)).await.unwrap(), 8);
 }
 
-/// What an entry said when it was chosen is what it must say when it goes.
+/// An entry is erased only if its content is the same as when it was chosen.
 pub async fn an_entry_whose_content_has_changed_is_not_erased(place: &Place) {
     let store = place.open();
     store.append(NAME, vec![message("user", "old")], None).await.unwrap();

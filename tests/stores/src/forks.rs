@@ -9,7 +9,7 @@ use crate::histories::check;
 use crate::model::{Model, assert_same, drafts};
 use crate::{NAME, Place, SIDE, all, contents, ids, message, string};
 
-/// What a query over the fork answers here.
+/// The answer to a query over the fork.
 enum Ours {
     /// The same entries as Bub.
     Same,
@@ -77,7 +77,7 @@ pub async fn queries_over_a_fork_see_one_tape(place: &Place) {
             ),
             ("limit applies to the concatenation", Query { limit: Some(2), ..Query::default() }, Ours::Same),
             ("between_dates not applied to local", past(), Ours::Differs(&[])),
-            // What is wrong with a query is said.
+            // Errors in a query are reported.
             (
                 "bad date: parent error swallowed, local returned",
                 Query { since: text("bad"), ..Query::default() },

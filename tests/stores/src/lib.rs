@@ -154,7 +154,7 @@ pub async fn all(store: &dyn Store, tape: &str) -> Vec<Entry> {
     store.read(tape, 0, usize::MAX).await.unwrap()
 }
 
-/// What messages say.
+/// The content of messages.
 pub fn contents(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(|entry| string(&entry.payload, "content")).collect()
 }

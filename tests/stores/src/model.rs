@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::{ids, message};
 
-/// What stands on each tape.
+/// The entries of each tape.
 #[derive(Clone, Debug, Default)]
 pub struct Model(pub BTreeMap<String, Vec<Entry>>);
 

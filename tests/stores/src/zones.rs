@@ -13,7 +13,7 @@ pub fn anchor(end: &str, version: u64) -> Draft {
     Draft::new("anchor", &payload, r#"{"zone": true}"#).unwrap()
 }
 
-/// What stands in a section.
+/// The content of a section.
 pub fn event(text: &str) -> Draft {
     let payload = format!(r#"{{"name": "memory.long_term", "data": {{"content": "{text}"}}}}"#);
     Draft::new("event", &payload, r#"{"zone": true}"#).unwrap()

@@ -55,7 +55,7 @@ macro_rules! behind {
 
 #[rustfmt::skip]
 pub const FLOWS: &[Flow] = &[
-    // Who said the address.
+    // The source of the address.
     flow((S::Owner, R::Nothing, W::Owner, T::Agents, "web_fetch", PAGE, Allow, "")),
     flow((S::Nobody, R::Nothing, W::Owner, T::Agents, "web_fetch", PAGE, Ask, UNKNOWN)),
     flow((S::File, R::Nothing, W::Owner, T::Agents, "web_fetch", PAGE, Ask, UNKNOWN)),
@@ -72,7 +72,7 @@ pub const FLOWS: &[Flow] = &[
     // A clean owner may do everything.
     flow((S::Nobody, R::Nothing, W::Owner, T::None, "web_fetch", PAGE, Allow, "")),
     flow((S::Nobody, R::File, W::Owner, T::None, "web_fetch", behind!("?q={raw}"), Allow, "")),
-    // Who speaks.
+    // The speaker.
     flow((S::Sender, R::Nothing, W::Boss, T::Agents, "web_fetch", PAGE, Allow, "")),
     flow((S::Nobody, R::Nothing, W::Boss, T::Agents, "web_fetch", PAGE, Ask, UNKNOWN)),
     flow((S::Sender, R::Nothing, W::Peer, T::None, "web_fetch", PAGE, Deny, UNKNOWN)),
@@ -101,7 +101,7 @@ pub const FLOWS: &[Flow] = &[
     flow((S::Owner, R::File, W::Owner, T::Agents, "web_fetch", header!("text/html"), Allow, "")),
     flow((S::Owner, R::File, W::Owner, T::Agents, "web_fetch", r#"{"url":"{site}/page","headers":{"{split}":"1"}}"#, Ask, FILE)),
     flow((S::Page, R::File, W::Owner, T::Agents, "web_fetch", header!("{raw}"), Ask, FILE)),
-    // What was read, and where.
+    // The data that was read, and its source.
     flow((S::Owner, R::Program, W::Owner, T::Page, "web_fetch", header!("{raw}"), Ask, "text read by `bash` would go to")),
     flow((S::Owner, R::Memory, W::Owner, T::Agents, "web_fetch", header!("{raw}"), Ask, "text of the system prompt (instructions, memory) would go to")),
     flow((S::Owner, R::Earlier, W::Owner, T::Agents, "web_fetch", header!("{base64}"), Ask, FILE)),

@@ -23,7 +23,7 @@ const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/bo
 
 const CALLERS: u64 = 64;
 
-/// What they may take together, above what the idle program has, in bytes.
+/// The most that they may take together, above the idle program, in bytes.
 const MOST: u64 = 64_000_000;
 
 /// The largest body, in bytes: a little more than the limit.
@@ -42,7 +42,7 @@ struct Shape {
     suffix: String,
 }
 
-/// What one caller sends.
+/// The requests of one caller.
 struct Sent {
     shape: Shape,
     bytes: usize,

@@ -101,7 +101,7 @@ fn a_signal_reloads_a_file_that_is_not_watched() {
     let home = home_with(&model);
     let (file, far) = (home.bub_home().join("config.toml"), home.workspace().join("far.toml"));
     let serve = {
-        // What the test's home adds for its plugins stands in the file by now.
+        // The settings that the test's home adds for its plugins are in the file by now.
         home.grant_hooks();
         fs::rename(&file, &far).unwrap();
         std::os::unix::fs::symlink(&far, &file).unwrap();

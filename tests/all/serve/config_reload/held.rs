@@ -78,7 +78,7 @@ fn a_turn_ends_with_the_configuration_that_it_began_with() {
     assert_eq!(say(&serve, "long", "hi")["model_output"], "new answers");
 }
 
-/// What `/metrics` says of turns that run, and of messages that wait.
+/// The running turns and waiting messages, from `/metrics`.
 fn load(serve: &Serve<'_>) -> (f64, f64) {
     let page = serve.ask("GET", "/metrics").send().body;
     let value = |name: &str| page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());

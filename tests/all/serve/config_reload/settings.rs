@@ -1,4 +1,4 @@
-//! What holds at once, and what waits for the next start.
+//! Settings that take effect at once, and settings that need a restart.
 
 use super::super::{echo, say};
 use super::{IN_EFFECT, a_while, count, home_with, in_effect, named, serving, start, until};

@@ -3,11 +3,11 @@
 const TAGS: [&str; 13] =
     ["b", "strong", "i", "em", "u", "s", "strike", "del", "code", "pre", "a", "blockquote", "tg-spoiler"];
 
-/// What people see of it.
+/// Its visible text.
 ///
 /// # Errors
 ///
-/// What is wrong with it, nearly as Telegram says it.
+/// The error in it, similar to Telegram's message.
 pub fn seen(html: &str) -> Result<String, String> {
     let (mut seen, mut open) = (String::new(), Vec::<&str>::new());
     let mut rest = html;

@@ -45,7 +45,7 @@ pub fn write(mut connection: &TcpStream, status: u16, body: &[u8]) {
 }
 
 impl Asked {
-    /// What a method is called with, as JSON or as a form; numbers are numbers in both.
+    /// The arguments of a method, as JSON or as a form; numbers are numbers in both.
     pub fn fields(&self) -> (Map<String, Value>, Option<Part>) {
         let Some(boundary) = self.content_type.strip_prefix("multipart/form-data; boundary=") else {
             return (serde_json::from_slice(&self.body).unwrap_or_default(), None);
@@ -72,7 +72,7 @@ impl Asked {
     }
 }
 
-/// What stands between two boundaries, without the line ends around it.
+/// The text between two boundaries, without the line ends around it.
 fn parts<'b>(body: &'b [u8], boundary: &[u8]) -> Vec<&'b [u8]> {
     let at: Vec<usize> =
         body.windows(boundary.len()).enumerate().filter(|(_, window)| *window == boundary).map(|(at, _)| at).collect();
