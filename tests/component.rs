@@ -65,8 +65,8 @@ pub fn with_idle_module(wasm: &[u8], module: &[u8]) -> Vec<u8> {
     with(wasm, 1, module)
 }
 
-/// A core module of one function that keeps so many numbers alive round and round a loop: small to write down, and a
-/// puzzle for whoever has to find a place for each.
+/// A core module of one function that keeps so many numbers alive across a loop: small as a file, and expensive for the
+/// register allocator.
 pub fn live_ranges(locals: usize) -> Vec<u8> {
     let (get, set, add, eqz) = (0x20, 0x21, 0x7c, 0x50);
     let mut body = vec![1];

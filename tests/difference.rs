@@ -1,12 +1,13 @@
-//! Where this project differs from the original on purpose, applied to what the original recorded. The numbers are those
-//! of the list in the design.
+//! Where this project differs from the original on purpose, applied to what the original recorded. The numbers are
+//! those of the list in the design.
 
 use crate::tape::python_json;
 use serde_json::{Value, json};
 
-/// Number 3: a failed turn keeps the user's message, and an `error` entry says how it ended. `tape` ends with that turn.
+/// Number 3: a failed turn keeps the user's message, and an `error` entry says how it ended. `tape` ends with that
+/// turn.
 pub fn failed_turn_is_kept(tape: &mut Vec<Value>) {
-    // That a command failed is taken out of our tape, where it stands among others.
+    // For a failed command the entry is removed elsewhere, because others follow it.
     if tape.last().is_some_and(|entry| is_event(entry, "command")) {
         return;
     }
@@ -20,7 +21,7 @@ pub fn failed_turn_is_kept(tape: &mut Vec<Value>) {
     number(tape);
 }
 
-/// The same for a command: behind the event that says that it failed stands an `error` entry here.
+/// The same for a command: an `error` entry follows the event of the failure here.
 pub fn failed_command_is_kept(tape: &mut Vec<Value>) {
     let mut behind = false;
     tape.retain(|entry| {
@@ -106,8 +107,8 @@ pub fn plugin_is_named(tape: &mut [Value]) {
     }
 }
 
-/// Section 6: a turn says, out of context, that the owner did not cause it, which grants dropped-in plugins used, and what the
-/// host denied. The original knows neither taint nor grants.
+/// Section 6: a turn says, out of context, that the owner did not cause it, which grants dropped-in plugins used, and
+/// what the host denied. The original knows neither taint nor grants.
 pub fn account_is_written_down(tape: &mut Vec<Value>) {
     let of_host = ["turn.tainted", "plugin.grant", "plugin.denied"];
     tape.retain(|entry| !of_host.iter().any(|name| is_event(entry, name)));

@@ -105,7 +105,7 @@ impl Case {
         })
     }
 
-    /// Gives the same commands in `home`, where the model gives the same answers, and compares what comes of them.
+    /// Runs the same commands in `home` with the same answers of the model, and compares the results.
     #[track_caller]
     pub fn is_repeated_in(&self, home: &Home) -> Server {
         home.without_memory();

@@ -57,8 +57,8 @@ impl Home {
         self
     }
 
-    /// Without the guest that remembers: the original has none, so what was recorded with it knows no zone and no date in
-    /// the system prompt.
+    /// Without the memory guest: the original has none, so its recordings have no section and no date in the system
+    /// prompt.
     pub fn without_memory(&self) {
         self.configure("[plugins.memory]\nenabled = false");
     }
@@ -77,7 +77,7 @@ impl Home {
         self.resolved.join("user")
     }
 
-    /// Adds `text` to `$BUB_HOME/config.toml`: its tables to the tables of the same name, or as it stands when it is no
+    /// Adds `text` to `$BUB_HOME/config.toml`: its tables to the tables of the same name, or unchanged if it is not
     /// TOML.
     pub fn configure(&self, text: &str) {
         let path = self.bub_home().join("config.toml");

@@ -1,5 +1,5 @@
-//! What the tests of the whole program stand on. They start the program as a person does and look at what it prints,
-//! what it leaves on the tape and what it asks a model, which is a server on loopback here.
+//! Fixtures for tests of the whole program. The tests start it as a user does, and check its output, its tapes, and its
+//! requests to the model, which is a server on loopback here.
 //!
 //! - [`Home`] is a user's home and workspace in a directory of its own; [`Run`] is one start of the program, [`Finished`]
 //!   what came of it.

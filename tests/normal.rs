@@ -1,5 +1,5 @@
-//! Takes out what differs from run to run: dates, durations, run ids, paths, and the texts that are our own words.
-//! What has the wrong shape stays as it is, so that a comparison shows it.
+//! Removes values that differ from run to run: dates, durations, run ids, paths, and texts in our own words.
+//! Values of the wrong shape are left, so that a comparison shows them.
 
 use crate::tape::python_json;
 use regex::{Captures, Regex};
@@ -17,8 +17,8 @@ fn expression(text: &str) -> Regex {
     Regex::new(text).expect("it is an expression")
 }
 
-/// Text that was printed, sent or recorded. `workspaces` are the paths that may stand in it for the workspace: in a
-/// repeated run its own and, in what the model says, that of the recording.
+/// Normalizes text that was printed, sent or recorded. `workspaces` are the paths of the workspace that it may contain:
+/// in a repeated run its own and, in the model's answers, that of the recording.
 pub fn text(text: &str, workspaces: &[&str]) -> String {
     let text = workspaces.iter().fold(text.to_owned(), |text, path| text.replace(path, "<workspace>"));
     let text = PROMPT_DATE.replace_all(&text, "---Date: <date>---");
@@ -88,7 +88,7 @@ fn own_words(object: &mut Value, key: &str, mark: &str) {
 }
 
 /// The body of a request to the model: without the tools (other programs have others), with the system prompt blanked.
-/// All else is compared as it stands: the order of keys, every message.
+/// All else is compared unchanged: the order of keys, every message.
 pub fn request(body: &Value, workspaces: &[&str]) -> String {
     let mut body = body.clone();
     if let Some(body) = body.as_object_mut()

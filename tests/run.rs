@@ -53,7 +53,7 @@ impl<'home> Run<'home> {
         self
     }
 
-    /// With a stdin on which the test speaks by [`Started::say`].
+    /// With a stdin to which the test writes with [`Started::say`].
     pub fn spoken_to(mut self) -> Self {
         self.command.stdin(Stdio::piped());
         self
@@ -189,8 +189,8 @@ impl Started<'_> {
         }
     }
 
-    /// The most memory that it has had since the start or [`Self::forget_peak`], in bytes; none once it is gone, and where
-    /// the system does not say.
+    /// The most memory that it has had since the start or [`Self::forget_peak`], in bytes; none once it is gone, and
+    /// where the system does not say.
     pub fn peak(&self) -> Option<u64> {
         self.status("VmHWM:")
     }

@@ -54,7 +54,7 @@ pub fn by_session(tapes: BTreeMap<String, Vec<Value>>) -> BTreeMap<String, Vec<V
         .collect()
 }
 
-/// The tapes of a directory, by name. What else lies there (locks, journals) is no tape.
+/// The tapes of a directory, by name. Its other files (locks, journals) are not tapes.
 #[track_caller]
 pub fn all(dir: &Path) -> BTreeMap<String, Vec<Value>> {
     let Ok(files) = fs::read_dir(dir) else {

@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 /// No test may wait longer for something to be seen.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Longer than the half second that a question stands on the screen before it takes an answer, with room for a machine
-/// that is busy.
+/// Longer than the half second that a question is shown before it accepts an answer, with a margin for a busy machine.
 const ANSWER_DELAY: Duration = Duration::from_millis(1200);
 
 /// Shown while the line editor waits.
@@ -85,7 +84,7 @@ impl Terminal<'_> {
         self
     }
 
-    /// Types a text as it stands.
+    /// Types a text literally.
     #[track_caller]
     pub fn write(&self, text: &str) -> &Self {
         checked(self.tmux(["send-keys", "-l", "--", text]).output());

@@ -130,7 +130,7 @@ fn a_tape_that_cannot_be_written() {
     assert_eq!(fs::read_dir(&tape).expect("it is still a directory").count(), 0);
 }
 
-/// What a file may grow to in the next test: enough for the images of the guests, which are files to the system.
+/// The limit of a file's size in the next test: enough for the images of the guests, which are files to the system.
 #[cfg(unix)]
 const FULL: u64 = 4 << 20;
 

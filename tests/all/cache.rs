@@ -1,5 +1,5 @@
-//! Compiled code that is kept: ours alone, whole, and not too much of it. It is native code, so whoever could write it
-//! would be out of the sandbox.
+//! The cache of compiled code: private, intact, and of limited size. It is native code, so writing to it would be an
+//! escape from the sandbox.
 
 use crate::home;
 use bub_tests::{Finished, Home, Run, programs};

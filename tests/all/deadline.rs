@@ -4,7 +4,7 @@ use crate::home;
 use bub_tests::{Answer, Finished, Home, Server, programs, tape};
 use serde_json::Value;
 
-/// The last entry of the tape is an error of that kind, and what the user said stands before it.
+/// The last entry of the tape is an error of that kind, and the user's message precedes it.
 #[track_caller]
 fn tape_ends_with(home: &Home, kind: &str, said: &str) -> Vec<Value> {
     let tape = tape::read(&home.tape_file("cli:local"));
@@ -56,7 +56,7 @@ fn a_turn_that_takes_too_long_has_its_state_saved() {
     assert!(!finished.stderr.contains("of plugin `builtin`: took"), "the plugin is blamed\n{finished}");
 }
 
-/// The events that came are said, the rest is not waited for.
+/// The received events are output, and no others are awaited.
 #[test]
 fn a_model_that_stops_in_the_middle_is_not_waited_for() {
     let home = with("");

@@ -17,7 +17,7 @@ fn denied(home: &Home, session: &str) -> Vec<Value> {
         .collect()
 }
 
-/// It says so, with that reason and these members, so often.
+/// The tape has so many denials with that reason and these members.
 #[track_caller]
 fn says(home: &Home, session: &str, reason: &str, members: &[(&str, &str)], times: u64) {
     let all = denied(home, session);

@@ -10,7 +10,7 @@ fn json(finished: &Finished) -> Value {
     serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("no JSON: {error}\n{finished}"))
 }
 
-/// The state of one finding of `doctor --json`, and what is said of it.
+/// The state of one finding of `doctor --json`, and its message.
 #[track_caller]
 fn finding(home: &Home, what: &str) -> (String, String) {
     let finished = home.bub(["doctor", "--json"]).finish();

@@ -9,7 +9,7 @@ use std::process::Command;
 /// A user without rights, on every system of the tests.
 const NOBODY: u32 = 65_534;
 
-/// Keys of others that stand in the environments of developers.
+/// Keys of other programs that are common in the environments of developers.
 const KEYS: [(&str, &str); 5] = [
     ("DATABASE_URL", "postgres://me:k-database@db/x"),
     ("PGPASSWORD", "k-postgres"),

@@ -4,8 +4,8 @@ use crate::home;
 use bub_tests::{Finished, programs, tape};
 use std::time::{Duration, Instant};
 
-/// One turn with that plugin fails with that fault, the tape says so, and once the plugin's faults are passed over the
-/// next turn runs.
+/// One turn with that plugin fails with that fault, which is on the tape, and the next turn runs once the plugin's
+/// faults are skipped.
 #[track_caller]
 fn breaks_its_turn_only(name: &str, wasm: &str, limits: &str, fault: &str) -> Finished {
     let home = home();

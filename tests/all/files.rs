@@ -1,5 +1,5 @@
-//! What may lie in `$BUB_HOME/plugins` under the name of a component and is none: each is named in a warning, and the
-//! turn runs without it.
+//! Files in `$BUB_HOME/plugins` that are named like components and are not: each is named in a warning, and the turn
+//! runs without it.
 
 use crate::home;
 use bub_tests::{Home, programs};
@@ -86,7 +86,7 @@ fn compiled_code() {
     let mut files = fs::read_dir(cache).expect("the tests keep compiled code here").flatten().map(|file| file.path());
     let compiled = files.find(|path| path.extension().is_some_and(|extension| extension == "cwasm"));
     let kept = fs::read(compiled.expect("the turn above has left some")).expect("it can be read");
-    // As the cache keeps it, and as the compiler gives it: a checksum of 4 bytes stands behind it.
+    // As the cache stores it, with a checksum of 4 bytes at its end, and as the compiler returns it.
     these_bytes_are_left_out(&kept);
     these_bytes_are_left_out(&kept[..kept.len() - 4]);
 }

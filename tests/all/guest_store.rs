@@ -1,5 +1,4 @@
-//! A plugin keeps the tapes: `guests/tapes-http`, with a server that stands in for another machine, and one that does
-//! it badly.
+//! Plugins that store the tapes: `guests/tapes-http`, with a server on loopback, and one that violates the contract.
 
 mod conformance;
 pub mod nonsense;
@@ -77,7 +76,7 @@ fn ids_follow(entries: &[Entry]) {
     assert_eq!(ids, (1..=entries.len() as u64).collect::<Vec<_>>());
 }
 
-/// No tape is kept at home; what lies there is the journals.
+/// No tape is stored in the home; it holds only journals.
 #[track_caller]
 fn nothing_at_home(home: &Home) {
     let tapes = tape::all(&home.tapes_dir());

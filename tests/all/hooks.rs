@@ -1,5 +1,5 @@
-//! The rules by which plugins are asked. Most tests run without any embedded plugin: what is seen is then the host's own
-//! doing and that of the scripted plugins `a`, `b` and `c`, registered in this order.
+//! The rules by which plugins are asked. Most tests run without any embedded plugin: what is seen is then the host's
+//! own doing and that of the scripted plugins `a`, `b` and `c`, registered in this order.
 
 mod failure;
 mod interception;
@@ -39,8 +39,8 @@ pub(crate) const STAGES: [&str; 8] = [
     "after-turn",
 ];
 
-/// The program that most of these tests are made with answers what it is told to, and is asked once by each hook of a
-/// turn that has something for it.
+/// The program of most of these tests gives configured answers, and is called once by each hook of a turn for which it
+/// has one.
 #[test]
 pub(crate) fn scripted() {
     let home = bare_with(&[r#"run-model = "answered""#]);

@@ -1,5 +1,5 @@
-//! A turn that ends in order while a tool runs: its deadline, Ctrl-C, a polite kill, a client that leaves. The tape says
-//! what had begun, as a recovery after a crash does, and no program of it is left.
+//! A turn that ends in order while a tool runs: its deadline, Ctrl-C, a polite kill, a client that leaves. The tape
+//! says what had begun, as a recovery after a crash does, and no program of it is left.
 
 use crate::home;
 use bub_tests::{Answer, Home, Serve, Server, Started, tape};
@@ -34,7 +34,7 @@ fn runs(home: &Home) {
     until("the command's file", || fs::read_to_string(&file).is_ok_and(|text| text == "done\n"));
 }
 
-/// Whether the process runs whose number stands in that file.
+/// Whether the process runs whose id is in that file.
 fn is_alive(file: &Path) -> bool {
     let id = fs::read_to_string(file).expect("the command has written its number");
     let Ok(stat) = fs::read_to_string(format!("/proc/{}/stat", id.trim())) else { return false };

@@ -1,5 +1,5 @@
-//! What one call of a guest, and all calls of a turn together, may take of the host. Each limit ends the call with a
-//! fault that says which one it was, and the next turn runs.
+//! Limits of one call of a guest, and of all calls of a turn. Each ends the call with a fault that names the limit, and
+//! the next turn runs.
 
 use crate::home;
 use bub_tests::component::with_started_module;

@@ -1,5 +1,6 @@
-//! Anything at all as the file of a plugin: what `wasm-smith` makes up, and the programs of the tests with bits flipped, cut
-//! off, and put together anew. The loader loads it or says why not, in one line; nothing breaks, and the host serves on.
+//! Anything at all as the file of a plugin: what `wasm-smith` makes up, and the programs of the tests with bits
+//! flipped, cut off, and put together anew. The loader loads it or says why not, in one line; nothing breaks, and the
+//! host serves on.
 //!
 //! `corpus/loader` holds what was worth keeping. To look for more:
 //!
@@ -20,7 +21,7 @@ const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/lo
 /// Files that a directory of plugins holds at most.
 const BATCH: usize = 64;
 
-/// What is kept of what was found: files of at most that many bytes, and that many of them.
+/// Findings that are kept: files of at most that many bytes, and that many of them.
 const WORTH: usize = 20_000;
 const KEPT: usize = 40;
 
@@ -43,8 +44,8 @@ async fn generated_modules_do_not_break_the_loader() {
     look::look(&inputs).await;
 }
 
-/// Goes on for `BUB_FUZZ_SECONDS`, from `BUB_FUZZ_SEED`. Before each batch its files are put where they can be found after
-/// a crash; what led to a new answer is put beside them.
+/// Goes on for `BUB_FUZZ_SECONDS`, from `BUB_FUZZ_SEED`. Before each batch its files are put where they can be found
+/// after a crash; what led to a new answer is put beside them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "goes on for as long as it is told to"]
 async fn look_for_more() {

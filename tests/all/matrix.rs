@@ -309,7 +309,7 @@ fn a_grant_opens_what_it_names_and_nothing_else() {
     field.plant(&field.all_wants());
     field.tries(&field.all(), "");
     for alone in &field.grants {
-        // Whoever can write a tape controls it.
+        // A plugin that can write a tape controls it.
         let tape = alone.starts_with("tape:").then(|| "tape:read".to_owned());
         field.grant(&tape.into_iter().chain([alone.clone()]).collect::<Vec<_>>());
         let finished = field.run().finish().says("[cli:local]\ntried\n");

@@ -1,5 +1,4 @@
-//! What a person sends along with a message: how it reaches the model, where it is kept and where it is not, and what is
-//! refused.
+//! Attachments of messages: how they reach the model, where they are stored, and which are rejected.
 
 mod anthropic;
 mod kept;

@@ -15,8 +15,8 @@ enum Says {
     Nothing,
 }
 
-/// A model that takes `window` tokens and answers what it was asked, by its last words. With `tool`, it calls that tool with
-/// those arguments as long as it has not heard of a result.
+/// A model that takes `window` tokens and answers what it was asked, by its last words. With `tool`, it calls that tool
+/// with those arguments as long as it has not heard of a result.
 fn model(window: usize, says: Says, tool: Option<(&'static str, &'static str)>) -> Server {
     Server::ruled(move |request| {
         let tokens = count(request);
@@ -104,7 +104,7 @@ fn one_enormous_message_ends_in_an_answer_and_does_not_come_back_in_the_summary(
         let asked = requests.last().expect("it was asked").messages();
         let said = asked.iter().rfind(|message| message["role"] == "user").expect("the user spoke").to_string();
         assert!(said.contains("BEGIN") && said.contains("END") && said.contains("characters left out"), "{selector}");
-        // The enormous message stands on the tape as it was said, and stops no later turn.
+        // The enormous message is on the tape unchanged, and no later turn fails because of it.
         let finished = home.run(["and now?"]).model(&server).finish();
         assert!(finished.stdout.contains("answered in "), "{selector}\n{}", finished.stderr);
     }

@@ -145,7 +145,7 @@ fn a_selector_that_omits_user_messages_breaks_its_contract() {
 #[test]
 fn a_needed_grant_that_is_not_requested_is_noted() {
     let home = home().strict();
-    // Its loop calls a model; its manifest speaks of its hook alone.
+    // Its loop calls a model; its manifest requests its hook alone.
     let manifest = json!({ "wants": [{ "grant": "hook:run-model", "why": "" }] });
     let path = file(&home, "caller.wasm", &described(programs::CALLER, &manifest));
     let told = checked(&home, path.to_str().expect("UTF-8"));
@@ -306,7 +306,7 @@ fn a_hook_that_takes_too_long_keeps_no_other_from_being_tried() {
         "{told:#}"
     );
     assert!(broken.contains("hook `save-state`, a first message"), "{told:#}");
-    // Nobody waits for it in each sample, and it is said that it was not asked again.
+    // It is not called in later samples, and the output says so.
     let calls = told["hooks"].as_array().into_iter().flatten().find(|hook| hook["hook"] == "build-prompt");
     assert!(calls.is_some_and(|hook| hook["calls"] == 1), "{told:#}");
     let slow = untried(&told);

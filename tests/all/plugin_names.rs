@@ -7,7 +7,7 @@ use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
 
-/// Names that look like others, differ from them in case or by a dot, or are the host's, and what is said of each.
+/// Names that look like others, differ from them in case or by a dot, or are the host's, with the expected message.
 const REFUSED: [(&str, &str); 8] = [
     ("sh\u{435}ll", "`е` (U+0435) is none of them"),
     ("Builtin", "`B` (U+0042) is none of them"),

@@ -1,5 +1,5 @@
-//! What a tool call may do: by who caused the turn, whether text from outside is in it, what the tool does, and where
-//! it was said. What is denied is not done.
+//! The policy for tool calls, which decides by the turn's author, its taint, the tool's effect, and the channel. A
+//! denied call has no effect.
 
 mod ends;
 mod flows;

@@ -108,7 +108,7 @@ fn every_file_that_a_home_gets_is_in_the_reference() {
     home.bub(["tape", "reset", "--archive", "--yes"]).finish();
     home.bub(["tape", "reset", "--discard", "--yes", "--session", "cli:other"]).finish();
     home.bub(["secret", "set", "kept", "--host", "a.example", "--value-stdin"]).input("a value\n").finish();
-    // From here on a directory of former versions lies among the plugins.
+    // From here on a directory of earlier versions is among the plugins.
     let home = home.strict();
     home.bub(["plugin", "add", programs::ECHO, "--yes"]).finish();
     home.bub(["plugin", "remove", "echo"]).finish();

@@ -1,5 +1,4 @@
-//! `run` as a person or a script uses it: what is asked, what is printed, what is read beside the message, and how a turn
-//! that fails is told of.
+//! `run` as a person or a script uses it: approvals, output, further input, and the messages of failed turns.
 
 mod approval;
 mod errors;

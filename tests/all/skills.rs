@@ -32,7 +32,8 @@ fn file(root: &Path, name: &str, text: impl AsRef<[u8]>) {
     fs::write(root.join(name).join("SKILL.md"), text).expect("it can be written");
 }
 
-/// The part of the system prompt that is about skills, as the model was sent it for that prompt; empty where there is none.
+/// The part of the system prompt that is about skills, as the model was sent it for that prompt; empty where there is
+/// none.
 #[track_caller]
 fn block(home: &Home, prompt: &str) -> String {
     block_and_end(home, prompt).0
@@ -149,7 +150,7 @@ fn skills_in_the_former_directory_are_found_with_a_notice() {
     skill(&home.workspace().join(".agent/skills"), "old", "");
     let server = Server::new([Answer::tool_call("skill", "{}"), Answer::text("done")]);
     let finished = home.run(["hi"]).model(&server).finish().says("[cli:local]\ndone\n");
-    // Two system prompts and a call: it is said once.
+    // Two system prompts and a call: one message.
     assert_eq!(finished.stderr.matches("lies where skills used to lie").count(), 1, "{finished}");
     assert!(server.requests()[0].body.contains("- old: about old"));
 }

@@ -25,7 +25,7 @@ pub(crate) fn noticed() {
     std::thread::sleep(std::time::Duration::from_millis(200));
 }
 
-/// Where `p` lies.
+/// The path of `p`.
 fn file(home: &Home) -> PathBuf {
     home.bub_home().join("plugins/p.wasm")
 }

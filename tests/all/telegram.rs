@@ -1,4 +1,4 @@
-//! `guests/telegram`, with a server that stands in for Telegram's.
+//! `guests/telegram`, with a fake of Telegram's server.
 
 mod answers;
 mod arrivals;

@@ -1,5 +1,5 @@
-//! The guests `workspace`, `shell`, `web` and `skills`: each tool as a model calls it, what it answers, and that nothing of it works
-//! without its grant.
+//! The guests `workspace`, `shell`, `web` and `skills`: each tool as a model calls it, what it answers, and that
+//! nothing of it works without its grant.
 
 mod edges;
 mod escapes;
@@ -19,8 +19,8 @@ const WORKSPACE: &str = "fs:<workspace>:rw";
 /// A call, made of the results before it.
 type Call = Box<dyn Fn(&[Value]) -> (String, Value) + Send + Sync>;
 
-/// A home with that guest, which holds these grants, and a workspace that its owner vouches for: what is read there would
-/// otherwise let nothing more be changed.
+/// A home with that guest, which holds these grants, and a workspace that its owner vouches for: what is read there
+/// would otherwise let nothing more be changed.
 fn with(guest: &str, grants: &[&str]) -> Home {
     let home = home();
     assert_eq!(home.bub(["trust"]).finish().code, Some(0));
@@ -41,7 +41,7 @@ fn together(home: &Home, calls: &[(&str, Value)]) -> Vec<Value> {
     };
     let listed: Vec<Value> = calls.iter().enumerate().map(call).collect();
     let server = Server::new([Answer::tool_calls(&listed), Answer::text("done")]);
-    // What was fetched taints the turn, and which addresses may be asked for then is not the matter of these tests.
+    // Fetched text taints the turn; which URLs are allowed then is tested elsewhere.
     home.run(["go on", "--allow", "send"]).model(&server).finish().says("[cli:local]\ndone\n");
     let messages = server.requests()[1].messages();
     let mut all = results(&messages);

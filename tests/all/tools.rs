@@ -39,8 +39,8 @@ fn a_tool_that_calls_itself_is_denied_in_the_innermost_call() {
     assert!(result["stopped"].as_str().is_some_and(|text| text.contains("Denied: ")), "{result}");
 }
 
-/// With little address space the pool has 32 slots, eight of these calls run at a time, and each holds five: whoever finds none goes on
-/// without the pool, and nobody waits for a slot that is held by whoever waits for them.
+/// With little address space the pool has 32 slots, eight of these calls run at a time, and each holds five: a call
+/// without a free slot continues without the pool, so that no two calls wait for each other.
 #[test]
 fn a_full_pool_keeps_no_call_waiting() {
     let home = with_odd_tools();

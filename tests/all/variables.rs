@@ -191,7 +191,7 @@ fn unread_variables_are_named_by_run_serve_and_doctor() {
         }
         assert!(!said.contains("hunter2"), "{said}");
     }
-    // Nothing is said where there is nothing to say.
+    // Without findings there is no output.
     let home = crate::home();
     assert_eq!(home.run(["hello"]).env("BUB_FORMAT", "bub").finish().stderr, "");
 }

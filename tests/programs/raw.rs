@@ -27,7 +27,7 @@ unsafe extern "C" {
     fn call_tools(turn: u32, calls: *const Call, length: usize, answer: *mut u8);
 }
 
-/// A text as it lies in memory.
+/// A text as it is laid out in memory.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Text {
@@ -35,7 +35,7 @@ struct Text {
     length: usize,
 }
 
-/// A tool call as it lies in memory.
+/// A tool call as it is laid out in memory.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Call {
@@ -84,7 +84,7 @@ pub fn act(mode: &str, turn: &Turn) {
     }
 }
 
-/// Answers that the bindings would never make. They take a text as it is said to lie in memory.
+/// Answers that the bindings would never make. They take the location of a text in memory, which may be false.
 pub fn answer(mode: &str) -> Option<Prompt> {
     let text = match mode {
         // SAFETY: as above.

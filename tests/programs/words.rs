@@ -48,7 +48,7 @@ pub fn say(turn: &Turn) {
         options,
     };
     told("complete messages", chat::complete(turn, &request(bad(), None, Vec::new())));
-    // Behind a request that is good, in whose place it stands.
+    // After a valid request, which it replaces.
     let mut further = request(good.clone(), None, Vec::new());
     drop(chat::complete(turn, &further));
     further.messages.push(bad());

@@ -1,6 +1,6 @@
 //! Compares what a command prints with what a page shows.
 
-/// A line of a page that stands for any lines.
+/// A line of a page that matches any lines.
 const ANY_LINES: &str = "...";
 
 /// Placeholder for any text within a line.

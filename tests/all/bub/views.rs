@@ -25,7 +25,7 @@ fn texts(messages: &[Value]) -> Vec<String> {
     messages.iter().map(content).collect()
 }
 
-/// Whether all of them are said, in this order.
+/// Whether all of them occur, in this order.
 #[track_caller]
 fn in_order(messages: &[Value], wanted: &[&str]) {
     let texts = texts(messages);

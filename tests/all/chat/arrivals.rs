@@ -30,7 +30,7 @@ fn a_new_plugin_is_presented_before_the_conversation_begins() {
     chat.say("echo: so it is").sees("\n SO IT IS");
     chat.waits();
     chat.say(",quit").ends();
-    // Said once is said.
+    // The notice is not repeated.
     let chat = opened(&home);
     assert!(!chat.waits().contains(CHOICES));
 }

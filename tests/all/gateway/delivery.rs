@@ -111,7 +111,7 @@ fn an_answer_grows_where_the_channel_can_change_what_it_has_sent() {
     let home = posting(&format!("{HELLO}flags = [\"polls\", \"edits\"]\nhandle = \"h1\""));
     let text = "a long answer of which the first part is shown while the rest is written";
     let model = bub_tests::Server::ruled(move |_| bub_tests::Answer::stalled(text));
-    // The rest never comes: what is said of that takes the place of what was shown.
+    // The rest never comes: the error message replaces the shown text.
     let serve = start(&home, serving(&home, &model).env("BUB_MODEL_TIMEOUT_SECONDS", "4"));
     serve.program().wait_for(&format!(r#""send":"{text}""#));
     serve.program().wait_for(r#""handle":"h1""#);

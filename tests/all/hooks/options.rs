@@ -1,4 +1,4 @@
-//! `provide-model-options`, as the command `,model` shows what comes of it.
+//! `provide-model-options`, through the command `,model`.
 
 use crate::home;
 use bub_tests::{Finished, Home, programs, tape};

@@ -1,5 +1,5 @@
-//! What a plugin says of itself: names that others have, names that no terminal and no model should see, and schemas that
-//! would keep whoever checks by them at work for ever.
+//! Invalid manifests and declarations: names that are taken, names with control characters, and schemas that are too
+//! expensive to validate against.
 
 use crate::home;
 use crate::plugins::lists_as_failed;

@@ -1,5 +1,4 @@
-//! Files that are whole and whose shape is not what this host takes: imports that nobody serves, types that are others, and
-//! proposals that are not accepted.
+//! Valid components that this host does not accept: unknown imports, imports of other types, and unsupported proposals.
 
 use crate::home;
 use crate::plugins::lists_as_failed;

@@ -94,8 +94,8 @@ fn invalid_json_is_not_a_schema_of_a_configuration() {
     }
 }
 
-/// What one reader takes and another does not: half of a character, a key twice, a number beyond all numbers, a million
-/// digits.
+/// JSON that some parsers accept and others do not: an unpaired surrogate, a duplicate key, an infinite number, a
+/// million digits.
 const ODD: [&str; 4] = ["surrogate", "twice", "infinite", "digits"];
 
 #[test]

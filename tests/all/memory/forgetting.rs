@@ -57,7 +57,7 @@ fn a_query_without_a_match_writes_nothing() {
     assert_eq!(entries(&home, WORKSPACE), before);
 }
 
-/// The older zones still stand in the file; neither the agent's search nor recall gives them away, and no view holds them.
+/// The older sections are still in the file; neither search nor recall finds them, and no view contains them.
 #[test]
 fn superseded_sections_are_not_found() {
     let home = with_number();
@@ -232,7 +232,7 @@ fn with_session_scope_text_is_forgotten_in_one_session() {
     assert!(told(&say(&home, "another", "go on", "yes")).contains(SECRET));
 }
 
-/// A date names the notes of a day; the texts of those are looked for, and not the date, which stands everywhere.
+/// A date selects the notes of a day; their texts are searched for, and not the date, which is everywhere.
 #[test]
 fn forgetting_a_day_forgets_its_notes_in_the_conversation_and_nothing_else() {
     let home = keeping();
@@ -264,7 +264,7 @@ fn a_peer_cannot_forget_messages() {
     assert!(told(&server).contains("the heron nests here"), "{}", told(&server));
 }
 
-/// What the context builder has made of a conversation, its summary and the exchanges that it keeps to be found again.
+/// The context builder's data about a conversation: its summary and the exchanges that it keeps for recall.
 #[test]
 fn summaries_and_retrieval_of_the_context_builder_do_not_restore_forgotten_text() {
     let home = keeping();

@@ -1,4 +1,4 @@
-//! Limits are said; nothing is cut in silence, and a refusal loses nothing.
+//! Limits are reported: nothing is truncated silently, and a rejected write loses nothing.
 
 use super::*;
 

@@ -1,10 +1,10 @@
-//! Who may see and change the memory of a workspace.
+//! Access to the memory of a workspace.
 
 use super::*;
 use bub_tests::programs;
 
-/// A home whose owner is the boss on `telegram`, where the friend is known; strangers and the friend may use all tools of
-/// memory, as far as the channel decides it.
+/// A home whose owner is the boss on `telegram`, where the friend is known; strangers and the friend may use all tools
+/// of memory, as far as the channel decides it.
 fn with_people() -> Home {
     let home = keeping();
     let tools: Vec<String> = ["save", "daily", "recall", "show", "clear", "forget", "export"]

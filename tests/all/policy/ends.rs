@@ -1,5 +1,5 @@
-//! Where the taint of a conversation ends: behind an anchor that the owner typed, and, where nothing but the workspace's
-//! files tainted it, once the workspace is trusted.
+//! Where the taint of a conversation ends: behind an anchor that the owner typed, and, where nothing but the
+//! workspace's files tainted it, once the workspace is trusted.
 
 use super::*;
 use serde_json::Value;
@@ -139,7 +139,7 @@ fn taint_without_a_source_is_ended_by_no_trust() {
     assert!(!may_write(&home), "{:?}", marks(&home));
 }
 
-/// The event stands in front of what it is about.
+/// The event precedes the entry that it is about.
 #[test]
 fn a_crash_leaves_no_result_without_its_taint() {
     let home = with_deeds();

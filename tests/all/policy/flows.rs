@@ -1,5 +1,5 @@
-//! What a tainted turn sends out: a table of flows, each played through the program with a model that obeys every order, and
-//! a server on loopback that counts what reached it.
+//! Data that leaves in tainted turns: a table of flows, each run through the program with a model that obeys every
+//! order, and a server on loopback that counts the requests.
 
 mod play;
 mod table;

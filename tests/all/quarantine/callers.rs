@@ -7,7 +7,7 @@ use bub_tests::{Home, Serve, programs};
 use serde_json::{Value, json};
 use std::fs;
 
-/// A home with the plugin `obedient`, which traps when a message says so, and whose callers may ask often.
+/// A home with the plugin `obedient`, which traps on certain messages, and with a high rate limit for callers.
 fn obedient() -> Home {
     let home = home();
     home.plugin("obedient", programs::OBEDIENT);

@@ -84,7 +84,7 @@ fn arguments_that_a_model_writes_do_not_shape_the_question() {
     run.answer("n");
     let screen = run.sees(CHOICES);
     assert!(screen.contains("Run this command?\n  true\\u{1b}[2J"), "{screen}");
-    // A line of the command stands within it, never where the program speaks.
+    // The command's output is indented, so that it cannot look like the program's.
     assert!(screen.contains("\n  Asked because nothing") && !screen.contains("\nAsked because nothing"), "{screen}");
     run.answer("n").ends();
 }

@@ -1,4 +1,4 @@
-//! What the server shows to a network: TLS, what it refuses to do without, and requests that can be understood in two ways.
+//! The server on a network: TLS, requests that need it, and ambiguous requests.
 
 use super::{echo, say, serve};
 use crate::home;

@@ -1,5 +1,5 @@
-//! What nobody should send: pages of strangers, what is too long, too slow, or makes no sense. Each is refused in JSON, and
-//! the server goes on.
+//! Invalid requests: from foreign web pages, too long, too slow, or malformed. Each is rejected in JSON, and the server
+//! continues.
 
 use super::{echo, say, serve};
 use crate::home;

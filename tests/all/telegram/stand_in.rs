@@ -1,5 +1,5 @@
-//! A server that stands in for Telegram's: it keeps chats, messages, updates and files, and refuses what Telegram refuses,
-//! in its words.
+//! A fake of Telegram's server: it keeps chats, messages, updates and files, and rejects the same requests as Telegram,
+//! with the same messages.
 
 mod html;
 mod wire;
@@ -21,7 +21,7 @@ pub const HANGS_UP: u16 = 0;
 /// The bot.
 pub const BOT: i64 = 7;
 
-/// A message that stands in a chat.
+/// A message of a chat.
 #[derive(Clone, Debug, Default)]
 pub struct Message {
     pub id: i64,

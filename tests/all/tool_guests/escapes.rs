@@ -1,4 +1,4 @@
-//! Ways out of the workspace. None leads anywhere: what stands outside is neither read nor changed nor made.
+//! Attempts to leave the workspace: nothing outside is read, changed or created.
 
 use super::{WORKSPACE, error, path, together, with};
 use bub_tests::Home;
@@ -211,7 +211,8 @@ fn links_within_the_workspace_are_followed() {
     }
 }
 
-/// A directory is a link that leads out half of the time, and changes from one to the other thousands of times a second.
+/// A directory is a link that leads out half of the time, and changes from one to the other thousands of times a
+/// second.
 #[test]
 fn a_directory_that_becomes_a_link_is_not_followed() {
     let home = with("workspace", &[WORKSPACE]);

@@ -80,7 +80,7 @@ fn numbers_that_cannot_be_are_not_believed_and_guessed() {
 fn numbers_that_do_not_fit_together_count_as_the_larger() {
     let home = home();
     let cases = [
-        // Thinking that stands in the total only; a total that is less than its parts; more cached than sent.
+        // Reasoning tokens in the total only; a total below its parts; more cached than sent.
         (json!({ "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40 }), [1, 10, 0, 5, 40]),
         (json!({ "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 0 }), [1, 10, 0, 5, 15]),
         (json!({ "prompt_tokens": 10, "prompt_tokens_details": { "cached_tokens": 99 } }), [1, 10, 10, 0, 10]),

@@ -1,4 +1,4 @@
-//! A tool for each effect, and one that reads what somebody else wrote. Each says in the log that it was called.
+//! A tool for each effect, and one that reads another person's text. Each logs its call.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/tools", generate_all });
 

@@ -1,8 +1,9 @@
-//! Breaks a rule: which, says `mode` of its configuration. Without any it answers `alive`.
+//! Breaks the rule that `mode` of its configuration names. Without any it answers `alive`.
 //!
-//! `json` is what stands where JSON is wanted: `deep`, `broken`, or odd in one of four ways. What goes behind the back of the
-//! bindings is in `raw.rs`, what it does to those who lend it memory in `greed.rs`, what it wants of the system in
-//! `system.rs`, and what it would like to write in `pen.rs`. `tool`, `description`, `parameters`, `about` and `version` are what it says of itself.
+//! `json` chooses the text that it returns as JSON: `deep`, `broken`, or odd in one of four ways. What goes behind the
+//! back of the bindings is in `raw.rs`, what it does to those who lend it memory in `greed.rs`, what it wants of the
+//! system in `system.rs`, and what it would like to write in `pen.rs`. `tool`, `description`, `parameters`, `about` and
+//! `version` are what it says of itself.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/hostile", generate_all });
 

@@ -1,5 +1,5 @@
-//! Talks on its stderr, 200 lines of it, and then panics where `[plugins.NAME.config] panics` says so. Where there is a
-//! text `says`, it says that on its stdout `times` times instead, a line of its own on its stderr, and ends as `ends` says:
+//! Writes 200 lines to its stderr, and then panics if `[plugins.NAME.config] panics` is set. With a text `says`, it
+//! writes that to its stdout `times` times instead, a line of its own to its stderr, and ends as `ends` specifies:
 //! `trap`, `error`, or well.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/prompt", generate_all });

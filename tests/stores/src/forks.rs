@@ -19,7 +19,7 @@ enum Ours {
     Invalid,
 }
 
-/// What Bub recorded of a fork, as kind and content or name; ids restart in its forks, and go on here.
+/// A fork as Bub recorded it, as kind and content or name; ids restart in its forks, and continue here.
 fn recorded(name: &str) -> Vec<(String, String)> {
     let all = bub_test_support::golden::edges();
     let case = json::get(json::get(&all, "prose").unwrap(), "fork").unwrap();
@@ -96,7 +96,7 @@ pub async fn queries_over_a_fork_see_one_tape(place: &Place) {
             ("after_anchor a: local after, other local anchors kept", after("a"), Ours::Same),
             ("kinds anchor", Query { kinds: kinds("anchor"), ..Query::default() }, Ours::Same),
             ("last_anchor + kinds(message)", Query { kinds: kinds("message"), ..last() }, Ours::Same),
-            // An anchor is found wherever it stands.
+            // An anchor is found wherever it is.
             ("between_anchors a,b (parent lacks b -> swallowed; locals all)", between, Ours::Differs(&[2, 3])),
         ],
     )

@@ -32,7 +32,7 @@ async fn filled(store: &dyn Store) {
     let mut foreign = message("user", "x").numbered(1);
     foreign.payload = r#"{"role":"user","content":"\u5317\u4eac a\/b"}"#.into();
     drafts[13] = Draft::from(foreign);
-    // A number that is looked for must not stand in a date.
+    // A number that is searched for must not occur in a date.
     let drafts: Vec<Draft> = drafts.into_iter().map(|draft| draft.dated("2026-01-05T00:00:00+00:00")).collect();
     for part in drafts.chunks(97) {
         store.append(NAME, part.to_vec(), None).await.unwrap();

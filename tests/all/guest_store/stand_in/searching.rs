@@ -9,8 +9,8 @@ use std::collections::HashMap;
 pub enum Searching {
     /// It does not: it is of an earlier version.
     Not,
-    /// As little as the contract asks of anybody: it folds ASCII, passes over names, dates and misspelled words, and looks at
-    /// 300 entries at once.
+    /// The least that the contract requires: it folds ASCII, ignores names, dates and misspelled words, and reads 300
+    /// entries at a time.
     Plainly,
     /// As `bub-wasm serve` does.
     Served,

@@ -66,7 +66,7 @@ pub enum Who {
     Unlisted,
 }
 
-/// Why the turn is tainted, beside who speaks.
+/// The cause of the taint, apart from the speaker.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Taint {
     None,

@@ -8,8 +8,8 @@ use Taint as T;
 use Verdict::{Allow, Ask, Deny};
 use Who as W;
 
-/// One flow: who said the address, what was read before, who speaks, why the turn is tainted, what is called, what becomes of
-/// it, and what the model reads about it.
+/// One flow: the source of the address, the data read before, the speaker, the cause of the taint, the call, its
+/// decision, and the text that the model reads.
 #[derive(Debug, PartialEq)]
 pub struct Flow {
     pub said: Said,

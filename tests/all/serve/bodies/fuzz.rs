@@ -1,7 +1,7 @@
-//! Bodies that nobody should send, from 64 callers at once: they take at most 64 MB above what the idle program has, each is
-//! answered, and the server goes on. How long the health check took meanwhile is printed.
+//! Malformed bodies from 64 callers at once: they take at most 64 MB more than the idle program, each is answered, and
+//! the server continues. The duration of the health check meanwhile is printed.
 //!
-//! `corpus/bodies` holds shapes; what is sent is one of them, blown up and changed by chance. To look for more:
+//! `corpus/bodies` holds shapes; each request sends one of them, enlarged and changed at random. To look for more:
 //!
 //! ```sh
 //! BUB_FUZZ_SECONDS=600 cargo test -p bub-wasm --test all -- --exact serve::bodies::fuzz::look_for_more --ignored --nocapture

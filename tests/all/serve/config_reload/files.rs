@@ -1,4 +1,4 @@
-//! Which files are taken, when, and what is said of those that are not.
+//! Which files are accepted, when, and the messages for the others.
 
 use super::{IN_EFFECT, STAYS, a_while, count, home_with, in_effect, named, say, start, until};
 use std::fs;
@@ -108,7 +108,7 @@ fn a_signal_reloads_a_file_that_is_not_watched() {
         start(&home)
     };
     let good = fs::read_to_string(&far).unwrap();
-    // The first one may be seen by the look that every start takes; the second is seen by nobody but who is asked.
+    // The check at the start may see the first change; only the requested reload can see the second.
     for (times, name) in [(1, "new"), (2, "newer")] {
         fs::write(&far, good.replace("openai:old", &format!("openai:{name}"))).unwrap();
         serve.program().hang_up();
