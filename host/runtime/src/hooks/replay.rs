@@ -110,7 +110,7 @@ async fn in_turn(
             let view = View::new(turn, about).await.map_err(|error| error.to_string())?;
             super::select(turn, 0, &view, Some(&plugin.name)).await.err()
         }
-        Call::CallTool => {
+        Call::Tool => {
             let (name, arguments): (String, String) = arguments(told)?;
             toolbox::ask(turn, 0, plugin, &name, &arguments).await.err().map(Failure::Refused)
         }

@@ -11,7 +11,7 @@ pub enum Call {
     /// A hook.
     Hook(Hook),
     /// A tool of `tools`.
-    CallTool,
+    Tool,
     /// A model call of `provider`.
     Complete,
     /// A command of `commands`.
@@ -31,7 +31,7 @@ pub enum Call {
 impl Call {
     /// The functions that are called apart from a hook.
     const FUNCTIONS: [Self; 8] = [
-        Self::CallTool,
+        Self::Tool,
         Self::Complete,
         Self::RunCommand,
         Self::Poll,
@@ -45,7 +45,7 @@ impl Call {
     pub fn name(self) -> &'static str {
         match self {
             Self::Hook(hook) => hook.name(),
-            Self::CallTool => "call-tool",
+            Self::Tool => "call-tool",
             Self::Complete => "complete",
             Self::RunCommand => "run-command",
             Self::Poll => "poll",
@@ -79,7 +79,7 @@ impl Call {
     pub fn deadline(self) -> Deadline {
         match self {
             Self::Hook(hook) => hook.spec().deadline,
-            Self::CallTool | Self::Complete | Self::RunCommand | Self::Poll => Deadline::Turn,
+            Self::Tool | Self::Complete | Self::RunCommand | Self::Poll => Deadline::Turn,
             Self::Receive | Self::Send | Self::Update => Deadline::Delivery,
             Self::Load => Deadline::Plugin,
         }
@@ -89,7 +89,7 @@ impl Call {
     pub fn replay(self) -> Replay {
         match self {
             Self::Hook(hook) => hook.spec().replay,
-            Self::CallTool | Self::Complete => Replay::InTurn,
+            Self::Tool | Self::Complete => Replay::InTurn,
             Self::RunCommand => Replay::Outside,
             Self::Poll | Self::Receive | Self::Send | Self::Update => Replay::Channel,
             Self::Load => Replay::Unknown,

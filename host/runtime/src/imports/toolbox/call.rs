@@ -139,7 +139,7 @@ pub async fn ask(
     name: &String,
     arguments: &String,
 ) -> Result<String, Error> {
-    let context = CallContext::inside(Call::CallTool, turn, depth);
+    let context = CallContext::inside(Call::Tool, turn, depth);
     let answer = call(&turn.scope.host, plugin, context, |GuestCall { exports, store, instance, .. }| {
         Box::pin(async move {
             let given = store.data().recorder.record(|| serde_json::json!([name, arguments]));
@@ -154,7 +154,7 @@ pub async fn ask(
         })
     });
     match answer.await {
-        Ok(Ok(result)) => match turn.charge_memory_for(Some(Running::new(plugin, Call::CallTool)), result.len()) {
+        Ok(Ok(result)) => match turn.charge_memory_for(Some(Running::new(plugin, Call::Tool)), result.len()) {
             Ok(()) => Ok(result),
             Err(_) => Err(Error::new(
                 ErrorKind::Tool,
