@@ -25,10 +25,14 @@ fn main() {
     println!("cargo::rerun-if-changed={}", guests.join(".cargo/config.toml").display());
     for guest in EMBEDDED {
         for part in ["src", "Cargo.toml", "manifest.json"] {
-            println!("cargo::rerun-if-changed={}", guests.join(guest).join(part).display());
+            let part = guests.join(guest).join(part);
+            // Only a guest without `bub-guest` has a manifest in a file of its own.
+            if part.exists() {
+                println!("cargo::rerun-if-changed={}", part.display());
+            }
         }
     }
-    for library in ["../host/estimate", "http-client"] {
+    for library in ["../host/estimate", "sdk", "sdk/macros"] {
         println!("cargo::rerun-if-changed={}", guests.join(library).join("src").display());
     }
     let wit = root.join("wit");

@@ -108,7 +108,8 @@ fn markdown(dir: &str) -> BTreeSet<String> {
         for file in fs::read_dir(&dir).into_iter().flatten().flatten() {
             let (path, name) = (file.path(), file.file_name().to_string_lossy().into_owned());
             let is_foreign = name.starts_with('.') && name != ".github" || name == "target" || name == "node_modules";
-            if is_foreign {
+            // A link leads to documents that are found where they are.
+            if is_foreign || path.is_symlink() {
                 continue;
             }
             if path.is_dir() {

@@ -4,7 +4,7 @@ use super::bindings::Exports;
 use super::call::{GuestCall, call};
 use super::context::CallContext;
 use crate::host::Host;
-use crate::plugin::{AfterTurnScope, ExportQuery, GrantRequest, Introduction, Manifest, Plugin, Queried, parse_json};
+use crate::plugin::{ExportQuery, GrantRequest, Introduction, Manifest, Plugin, Queried, parse_json};
 use bub_types::hook::Call;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ async fn introduction(
             about: described.about,
             wants: wants.collect(),
             config_schema: described.config_schema.and_then(|schema| parse_json(&schema).ok()),
-            after_turn: AfterTurnScope::default(),
+            ..Manifest::default()
         });
     }
     Ok(introduction)

@@ -39,6 +39,47 @@ pub struct Manifest {
     /// Behind which turns its `after-turn` is called.
     #[serde(default)]
     pub after_turn: AfterTurnScope,
+    /// Its tools, as its `list-tools` describes them: what is known of them without running it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<DeclaredTool>,
+}
+
+/// A tool that a manifest describes.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeclaredTool {
+    /// A dotted name.
+    pub name: String,
+    /// What a model reads of it.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub parameters: serde_json::Value,
+    /// What a call does.
+    pub effect: DeclaredEffect,
+    /// Whether it returns text by other authors.
+    #[serde(default)]
+    pub reads_outside: bool,
+    /// Whether it is offered to the model.
+    #[serde(default = "offered")]
+    pub for_model: bool,
+}
+
+fn offered() -> bool {
+    true
+}
+
+/// The effect of a tool, as a manifest names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeclaredEffect {
+    /// It reads.
+    Read,
+    /// It changes files or notes.
+    Write,
+    /// It sends data to others.
+    Send,
+    /// It runs programs.
+    Run,
 }
 
 /// Which turns a plugin wants to be told of.
@@ -114,6 +155,10 @@ impl Manifest {
             }
             want.why = one_line(&want.why);
         }
+        for tool in &mut self.tools {
+            tool.name = one_line(&tool.name);
+            tool.description = one_line(&tool.description);
+        }
         self.version = one_line(&self.version);
         self.about = one_line(&self.about);
         Ok(self)
@@ -122,5 +167,20 @@ impl Manifest {
     /// All that it wants.
     pub fn grants(&self) -> Grants {
         Grants::new(self.wants.iter().map(|want| want.grant.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DeclaredEffect, Manifest};
+
+    #[test]
+    fn tools_are_read_and_what_is_missing_of_one_is_named() {
+        let tool = r#"{"name": "a.b", "description": "c", "parameters": {}, "effect": "send"}"#;
+        let manifest = Manifest::parse(format!(r#"{{"tools": [{tool}]}}"#).as_bytes()).expect("it is one");
+        let tool = &manifest.tools[0];
+        assert_eq!((tool.name.as_str(), tool.effect, tool.for_model), ("a.b", DeclaredEffect::Send, true));
+        let error = Manifest::parse(br#"{"tools": [{"name": "a.b"}]}"#).expect_err("a tool needs more");
+        assert!(format!("{error:#}").contains("missing field `description`"), "{error:#}");
     }
 }
