@@ -9,7 +9,7 @@ use std::process::Command;
 const TARGET: &str = "wasm32-wasip2";
 
 /// The guests of the workspace `guests/` that tests run by their path.
-const GUESTS: [&str; 12] = [
+const GUESTS: [&str; 13] = [
     "builtin",
     "compact",
     "echo",
@@ -18,6 +18,7 @@ const GUESTS: [&str; 12] = [
     "skills",
     "tapes-http",
     "telegram",
+    "weather",
     "web",
     "webhook",
     "window",

@@ -87,6 +87,7 @@ mod tools;
 mod usage;
 mod variables;
 mod versions;
+mod weather;
 mod webhook;
 mod workspace_plugins;
 
