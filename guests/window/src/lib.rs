@@ -1,59 +1,81 @@
 //! A minimal selector: the last exchanges only. It reads the tape from its end, so its cost does not depend on the
 //! length.
 
-wit_bindgen::generate!({
-    inline: "
-        package bub:window@0.1.0;
-        world window {
-            import bub:plugin/config@0.1.0;
-            export bub:context/selector@0.1.0;
-        }
-    ",
-    path: "../../wit",
-    generate_all,
-});
+use bub_guest::tape::Entry;
+use bub_guest::view::Selected;
+use bub_guest::{Result, Schema, View, config};
+use serde::{Deserialize, Serialize};
 
-/// The manifest, which the host reads without running the component.
-#[used]
-#[unsafe(link_section = "bub:manifest")]
-static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
+bub_guest::plugin! {
+    about: "Selects the last exchanges, as many as `exchanges` says.",
+    config: Settings,
+    hooks: {
+        /// to select
+        selector: select,
+    },
+}
 
-use bub::plugin::config;
-use bub::tape::entries::Entry;
-use bub::types::types::Error;
-use exports::bub::context::selector::{Guest, Part, Selected, View};
-use serde_json::{Value, json};
+#[derive(Deserialize, Schema)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// How many exchanges are selected.
+    #[serde(default = "ten")]
+    #[schema(minimum = 1, default = 10)]
+    exchanges: u64,
+}
 
-struct Window;
+/// What people are told of a selection.
+#[derive(Serialize)]
+struct Notes {
+    exchanges: u64,
+    entries: usize,
+}
 
-impl Guest for Window {
-    fn select(view: View) -> Result<Selected, Error> {
-        let wanted = config::get("exchanges").and_then(|number| number.parse().ok()).unwrap_or(10);
-        let mut taken: Vec<Entry> = Vec::new();
-        let mut exchanges = 0_u64;
-        let mut is_all = false;
-        while exchanges < wanted && !is_all {
-            let page = view.tail(taken.last().map(|oldest| oldest.id), 64)?;
-            is_all = page.is_empty();
-            // Newest first: an exchange is complete when its first message is reached.
-            for entry in page.into_iter().rev() {
-                exchanges += u64::from(begins(&entry));
-                taken.push(entry);
-                if exchanges == wanted {
-                    break;
-                }
+fn ten() -> u64 {
+    10
+}
+
+fn select(view: &View) -> Result<Selected> {
+    let wanted = config::load::<Settings>()?.exchanges;
+    let mut taken: Vec<Entry> = Vec::new();
+    let mut exchanges = 0_u64;
+    let mut is_all = false;
+    while exchanges < wanted && !is_all {
+        let page = view.tail(taken.last().map(|oldest| oldest.id), 64)?;
+        is_all = page.is_empty();
+        // Newest first: an exchange is there once its first message is.
+        for entry in page.into_iter().rev() {
+            // A turn of the agent loop begins here.
+            exchanges += u64::from(entry.is_event("loop.start"));
+            taken.push(entry);
+            if exchanges == wanted {
+                break;
             }
         }
-        let history: Vec<Part> = taken.iter().rev().map(|entry| Part::Entry(entry.id)).collect();
-        let notes = json!({ "exchanges": exchanges, "entries": history.len() });
-        Ok(Selected { system_prompt: None, before: Vec::new(), history, after: Vec::new(), notes: notes.to_string() })
+    }
+    let notes = Notes { exchanges, entries: taken.len() };
+    Ok(Selected::entries(taken.iter().rev().map(|entry| entry.id)).with_notes(&notes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::select;
+    use bub_guest::test::Host;
+    use bub_guest::view::Part;
+    use serde_json::json;
+
+    fn selected(host: &Host) -> Vec<Part> {
+        select(&host.view()).unwrap().history
+    }
+
+    #[test]
+    fn the_last_exchanges_are_selected_from_their_start_on() {
+        let mut host = Host::new().config(json!({ "exchanges": 2 }));
+        for content in ["one", "two", "three"] {
+            host = host.entry("event", json!({ "name": "loop.start" })).entry("message", json!({ "content": content }));
+        }
+        assert_eq!(selected(&host), [3, 4, 5, 6].map(Part::Entry));
+        assert_eq!(selected(&host.config(json!({}))).len(), 6);
+        assert!(selected(&Host::new()).is_empty());
     }
 }
-
-/// Whether a turn of the agent loop begins here.
-fn begins(entry: &Entry) -> bool {
-    entry.kind == "event"
-        && serde_json::from_str::<Value>(&entry.payload).is_ok_and(|payload| payload["name"] == "loop.start")
-}
-
-export!(Window);
