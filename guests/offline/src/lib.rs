@@ -1,30 +1,22 @@
 //! The provider `offline`: deterministic answers without a model and a network. The default of a fresh installation,
 //! and scriptable for tests.
 
-wit_bindgen::generate!({
-    inline: "
-        package bub:offline@0.1.0;
-        world offline {
-            export bub:model/provider@0.1.0;
-        }
-    ",
-    path: "../../wit",
-    generate_all,
-});
-
-/// The manifest, which the host reads without running the component.
-#[used]
-#[unsafe(link_section = "bub:manifest")]
-static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
+bub_guest::plugin! {
+    about: "The model provider `offline`, which is no language model: it answers by fixed rules, so that the program can be tried without one.",
+    hooks: {
+        /// to answer when a model `offline:...` is called
+        provider: Offline,
+    },
+}
 
 mod chat;
 mod script;
 mod usage;
 
-use bub::model::exchange::{Event, Request};
-use bub::types::types::{Error, ErrorKind, ToolCall};
+use bub_guest::hook::Provider;
+use bub_guest::model::{Event, Request, Sink};
+use bub_guest::{Error, ErrorKind, Result, ToolCall};
 use chat::Message;
-use exports::bub::model::provider::{Guest, Sink};
 use script::{Answer, Failure};
 
 /// The one model of this provider: `offline:demo`.
@@ -34,30 +26,28 @@ const PIECE: usize = 8;
 
 struct Offline;
 
-impl Guest for Offline {
+impl Provider for Offline {
     fn name() -> String {
         "offline".to_owned()
     }
 
-    fn complete(request: Request, sink: Sink) -> Result<(), Error> {
+    fn complete(request: Request, sink: &Sink) -> Result<()> {
         if let Some(model) = request.model.as_deref().filter(|model| *model != MODEL) {
             let message = format!("provider `offline` has the one model `{MODEL}`, not `{model}`");
-            return Err(error(ErrorKind::Config, message));
+            return Err(Error::config(message));
         }
         let messages = chat::parse(&request.messages)
-            .map_err(|place| error(ErrorKind::InvalidInput, format!("message {place} is no JSON object")))?;
+            .map_err(|place| Error::invalid(format!("message {place} is no JSON object")))?;
         match script::answer(&messages) {
-            Answer::Text { reasoning, text } => speak(&sink, &messages, reasoning, &text),
-            Answer::Calls(calls) => call(&sink, &messages, calls),
-            Answer::Failure(Failure::ContextLength) => {
-                Err(error(ErrorKind::ContextLength, script::OVERFLOW.to_owned()))
-            }
-            Answer::Failure(Failure::Internal) => Err(error(ErrorKind::Provider, script::INTERNAL.to_owned())),
+            Answer::Text { reasoning, text } => speak(sink, &messages, reasoning, &text),
+            Answer::Calls(calls) => call(sink, &messages, calls),
+            Answer::Failure(Failure::ContextLength) => Err(Error::new(ErrorKind::ContextLength, script::OVERFLOW)),
+            Answer::Failure(Failure::Internal) => Err(Error::new(ErrorKind::Provider, script::INTERNAL)),
         }
     }
 }
 
-fn speak(sink: &Sink, messages: &[Message], reasoning: Option<&str>, text: &str) -> Result<(), Error> {
+fn speak(sink: &Sink, messages: &[Message], reasoning: Option<&str>, text: &str) -> Result<()> {
     if let Some(reasoning) = reasoning {
         sink.send(&Event::Reasoning(reasoning.to_owned()))?;
     }
@@ -69,7 +59,7 @@ fn speak(sink: &Sink, messages: &[Message], reasoning: Option<&str>, text: &str)
     sink.send(&Event::Usage(usage::of_text(messages, text)))
 }
 
-fn call(sink: &Sink, messages: &[Message], calls: Vec<script::Call>) -> Result<(), Error> {
+fn call(sink: &Sink, messages: &[Message], calls: Vec<script::Call>) -> Result<()> {
     let usage = usage::of_calls(messages, &calls);
     let calls = calls.into_iter().enumerate().map(|(index, call)| ToolCall {
         id: Some(format!("call_{index}")),
@@ -80,9 +70,3 @@ fn call(sink: &Sink, messages: &[Message], calls: Vec<script::Call>) -> Result<(
     sink.send(&Event::Finish("tool_calls".to_owned()))?;
     sink.send(&Event::Usage(usage))
 }
-
-fn error(kind: ErrorKind, message: String) -> Error {
-    Error { kind, message, details: None }
-}
-
-export!(Offline);
