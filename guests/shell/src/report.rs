@@ -1,6 +1,6 @@
 //! Results of commands as text.
 
-use crate::bub::types::types::{Error, ErrorKind};
+use bub_guest::{Error, Result};
 
 /// Replaces empty output.
 const NOTHING: &str = "(no output)";
@@ -9,13 +9,13 @@ const NOTHING: &str = "(no output)";
 ///
 /// # Errors
 ///
-/// `tool`, with code and output, if the code is not 0.
-pub fn ended(code: i32, output: &str) -> Result<String, Error> {
+/// `tool`, with the code and the output, when the code is not 0.
+pub fn ended(code: i32, output: &str) -> Result<String> {
     match code {
         0 => Ok(shown(output).to_owned()),
         _ => {
             let message = format!("command exited with code {code}\noutput:\n{}", shown(output));
-            Err(Error::new(ErrorKind::Tool, message))
+            Err(Error::tool(message))
         }
     }
 }
@@ -56,6 +56,7 @@ fn shown(output: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bub_guest::ErrorKind;
 
     #[test]
     fn a_command_that_ended_well_is_its_output() {
