@@ -1,8 +1,8 @@
 //! The directory that the host opens, and its files. The host refuses paths that escape it, also over symbolic links.
 
-use crate::bub::types::types::Error;
 use crate::failure;
 use crate::place::Place;
+use bub_guest::Error;
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{Descriptor, DescriptorFlags, DescriptorType, ErrorCode, OpenFlags, PathFlags};
 

@@ -1,7 +1,7 @@
 //! Replacement of text.
 
-use crate::bub::types::types::{Error, ErrorKind};
 use crate::place::Place;
+use bub_guest::Error;
 
 /// Maximum lines that are compared with a text that was not found.
 const MAX_COMPARED: usize = 20_000;
@@ -83,7 +83,7 @@ impl Miss {
                 message
             }
         };
-        Error::new(ErrorKind::InvalidInput, message)
+        Error::invalid(message)
     }
 }
 

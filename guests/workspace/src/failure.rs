@@ -1,18 +1,12 @@
 //! Errors of file operations.
 
-use crate::bub::types::types::{Error, ErrorKind};
 use crate::lines::Unfit;
 use crate::place::Place;
+use bub_guest::{Error, ErrorKind};
 use wasip2::filesystem::types::ErrorCode;
 
 /// The command for the grant. Quoted, because shells interpret `<`.
 const GRANT: &str = "bub-wasm plugin grant workspace 'fs:<workspace>:rw'";
-
-impl Error {
-    pub fn new(kind: ErrorKind, message: String) -> Error {
-        Error { kind, message, details: None }
-    }
-}
 
 /// The host opened no directory.
 pub fn closed() -> Error {
@@ -35,7 +29,7 @@ pub fn too_large(place: &Place, size: u64, max: usize) -> Error {
         place.shown,
         max >> 20
     );
-    Error::new(ErrorKind::InvalidInput, message)
+    Error::invalid(message)
 }
 
 /// The requested lines are beyond the scanned bytes.
@@ -45,7 +39,7 @@ pub fn too_far(place: &Place, scanned: u64) -> Error {
         scanned >> 20,
         place.shown
     );
-    Error::new(ErrorKind::InvalidInput, message)
+    Error::invalid(message)
 }
 
 /// The content is not text, or too much.
@@ -61,7 +55,7 @@ pub fn unfit(place: &Place, unfit: Unfit) -> Error {
             place.shown
         ),
     };
-    Error::new(ErrorKind::InvalidInput, message)
+    Error::invalid(message)
 }
 
 /// Not a regular file.
@@ -70,7 +64,7 @@ pub fn not_regular(place: &Place, is_directory: bool) -> Error {
         true => format!("`{}` is a directory; list it with `bash`, as by `ls`", place.shown),
         false => format!("`{}` is no regular file but a pipe, a socket or a device; use `bash` for it", place.shown),
     };
-    Error::new(ErrorKind::InvalidInput, message)
+    Error::invalid(message)
 }
 
 /// An error code of the file system.

@@ -1,74 +1,82 @@
 //! The tools `fs.read`, `fs.write` and `fs.edit`: files of the workspace, through the one directory that the host
 //! opens.
 
-wit_bindgen::generate!({
-    inline: "
-        package bub:workspace@0.1.0;
-        world workspace {
-            import bub:turn/turn@0.1.0;
-            export bub:tools/tools@0.1.0;
-        }
-    ",
-    path: "../../wit",
-    generate_all,
-});
-
-/// The manifest, which the host reads without running the component.
-#[used]
-#[unsafe(link_section = "bub:manifest")]
-static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
-
-mod arguments;
 mod directory;
 mod edit;
 mod failure;
 mod lines;
 mod place;
-mod specs;
 
-use arguments::{Edit, Read, Write};
-use bub::tools::schema::ToolSpec;
-use bub::turn::turn::Turn;
-use bub::types::types::{Error, ErrorKind};
+use bub_guest::{Error, Result, Schema, Turn, tool};
 use directory::Directory;
 use place::Place;
+use serde::Deserialize;
+
+bub_guest::plugin! {
+    about: "Tools that read, write and edit the files of the workspace, and no others.",
+    grants: {
+        /// to read and write the files that the turn is about
+        _FILES: Directory("<workspace>:rw"),
+    },
+    tools: [read, write, edit_file],
+}
 
 /// Maximum text of one read, in bytes.
 const MAX_READ: usize = 2 << 20;
 /// Maximum size of a file that is written or edited, in bytes.
 const MAX_FILE: usize = 8 << 20;
 
-struct Workspace;
-
-impl exports::bub::tools::tools::Guest for Workspace {
-    fn list_tools() -> Vec<ToolSpec> {
-        specs::all()
-    }
-
-    fn call_tool(turn: Turn, name: String, arguments: String) -> Result<String, Error> {
-        let workspace = turn.workspace();
-        let text = match name.as_str() {
-            "fs.read" => read(&workspace, arguments::parse(&name, &arguments)?)?,
-            "fs.write" => write(&workspace, &arguments::parse(&name, &arguments)?)?,
-            "fs.edit" => edit(&workspace, &arguments::parse(&name, &arguments)?)?,
-            other => return Err(Error::new(ErrorKind::NotFound, format!("there is no tool `{other}` here"))),
-        };
-        serde_json::to_string(&text).map_err(|error| Error::new(ErrorKind::Unknown, error.to_string()))
-    }
+#[derive(Deserialize, Schema)]
+#[serde(deny_unknown_fields)]
+struct Reading {
+    /// A file, relative to the workspace, or absolute if it is inside it.
+    path: String,
+    /// How many lines to pass over before the first one that is read.
+    #[serde(default)]
+    #[schema(default = 0)]
+    offset: u64,
+    /// How many lines to read; without it, all that follow.
+    limit: Option<u64>,
 }
 
-/// Reads the requested lines.
-fn read(workspace: &str, asked: Read) -> Result<String, Error> {
-    let place = Place::of(workspace, &asked.path)?;
+#[derive(Deserialize, Schema)]
+#[serde(deny_unknown_fields)]
+struct Writing {
+    /// A file, relative to the workspace, or absolute if it is inside it.
+    path: String,
+    /// The whole new content of the file.
+    content: String,
+}
+
+#[derive(Deserialize, Schema)]
+#[serde(deny_unknown_fields)]
+struct Editing {
+    /// A file, relative to the workspace, or absolute if it is inside it.
+    path: String,
+    /// The text to replace, exactly as it stands in the file, white space included. It may span lines.
+    old: String,
+    /// What to put in its place.
+    new: String,
+    /// The line to begin at, counted from 0; what stands before it is left alone.
+    #[serde(default)]
+    #[schema(default = 0)]
+    start: u64,
+}
+
+/// Read a text file of the workspace. Give `offset` and `limit` to read a part of a long file.
+#[tool(name = "fs.read", effect = read)]
+fn read(turn: &Turn, asked: Reading) -> Result<String> {
+    let place = Place::of(&turn.workspace(), &asked.path)?;
     let file = Directory::open()?.open_to_read(&place)?;
     let mut window = lines::Window::new(asked.offset, asked.limit, MAX_READ);
     file.pieces(|piece| window.take(piece)).map_err(|stop| stop.into_error(&place))?;
     window.text().map_err(|unfit| failure::unfit(&place, unfit))
 }
 
-/// Replaces the content of a file.
-fn write(workspace: &str, asked: &Write) -> Result<String, Error> {
-    let place = Place::of(workspace, &asked.path)?;
+/// Write a text file of the workspace. A file that is there is replaced as a whole; missing directories are made.
+#[tool(name = "fs.write", effect = write)]
+fn write(turn: &Turn, asked: Writing) -> Result<String> {
+    let place = Place::of(&turn.workspace(), &asked.path)?;
     if asked.content.len() > MAX_FILE {
         return Err(failure::too_large(&place, asked.content.len() as u64, MAX_FILE));
     }
@@ -76,10 +84,12 @@ fn write(workspace: &str, asked: &Write) -> Result<String, Error> {
     Ok(format!("wrote: {}", place.shown))
 }
 
-/// Replaces a text everywhere from a line on.
-fn edit(workspace: &str, asked: &Edit) -> Result<String, Error> {
-    let place = Place::of(workspace, &asked.path)?;
-    edit::check(&asked.old, &asked.new).map_err(|reason| Error::new(ErrorKind::InvalidInput, reason))?;
+/// Replace a text in a file of the workspace by another one, at every place where it stands. Give enough of the text around to
+/// mean one place only.
+#[tool(name = "fs.edit", effect = write)]
+fn edit_file(turn: &Turn, asked: Editing) -> Result<String> {
+    let place = Place::of(&turn.workspace(), &asked.path)?;
+    edit::check(&asked.old, &asked.new).map_err(Error::invalid)?;
     let file = Directory::open()?.open_to_edit(&place)?;
     if file.size > MAX_FILE as u64 {
         return Err(failure::too_large(&place, file.size, MAX_FILE));
@@ -103,5 +113,3 @@ fn edit(workspace: &str, asked: &Edit) -> Result<String, Error> {
         places => Ok(format!("edited: {} ({places} places)", place.shown)),
     }
 }
-
-export!(Workspace);

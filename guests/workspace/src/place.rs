@@ -1,6 +1,6 @@
 //! Paths: for the directory, and for display.
 
-use crate::bub::types::types::{Error, ErrorKind};
+use bub_guest::Error;
 
 /// A requested path.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,10 +20,7 @@ impl Place {
     /// `invalid-input` if the path is empty.
     pub fn of(workspace: &str, path: &str) -> Result<Place, Error> {
         if path.is_empty() {
-            return Err(Error::new(
-                ErrorKind::InvalidInput,
-                "`path` is empty: name a file of the workspace".to_owned(),
-            ));
+            return Err(Error::invalid("`path` is empty: name a file of the workspace"));
         }
         let workspace = workspace.trim_end_matches('/');
         let behind = path.strip_prefix(workspace).filter(|rest| rest.is_empty() || rest.starts_with('/'));
