@@ -1,6 +1,6 @@
 //! URLs of requests and redirects.
 
-use crate::bub::types::types::Error;
+use bub_guest::Error;
 use url::Url;
 
 /// Parses a requested URL.
@@ -38,7 +38,7 @@ fn check(url: &Url) -> Result<(), Error> {
         return Err(Error::invalid(format!("`{url}` is neither http nor https, and nothing else can be fetched")));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Error::invalid("the URL has a name or a password in it; send them in `headers`".to_owned()));
+        return Err(Error::invalid("the URL has a name or a password in it; send them in `headers`"));
     }
     Ok(())
 }

@@ -1,57 +1,48 @@
 //! Errors of fetching.
 
 use crate::address;
-use crate::bub::types::types::{Error, ErrorKind};
+use bub_guest::http::{Error as HttpError, Failure};
+use bub_guest::{Error, ErrorKind};
 use url::Url;
-use wasip2::http::types::ErrorCode;
 
-/// An error of the host or the network.
-pub fn of_code(url: &Url, code: &ErrorCode, seconds: u64, has_secret: bool) -> Error {
+/// What the host or the network said.
+pub fn of(url: &Url, error: &HttpError, seconds: u64, has_secret: bool) -> Error {
     let grant = address::grant(url);
     let command = format!("bub-wasm plugin grant web {grant}");
-    match code {
-        ErrorCode::HttpRequestDenied if has_secret => Error::new(
+    match error.failure {
+        Failure::Denied if has_secret => Error::new(
             ErrorKind::Denied,
             format!(
                 "`{url}` may not be asked with this secret, or plugin `web` does not hold the grant `{grant}`; to give it: {command}"
             ),
         ),
-        ErrorCode::HttpRequestDenied => Error::new(
+        Failure::Denied => Error::new(
             ErrorKind::Denied,
             format!("plugin `web` does not hold the grant `{grant}` for `{url}`; to give it: {command}"),
         ),
-        ErrorCode::DestinationIpProhibited => Error::new(
+        Failure::PrivateAddress => Error::new(
             ErrorKind::Denied,
             format!(
                 "`{url}` is not on the public internet, and no grant names exactly this host; to give it: {command}"
             ),
         ),
-        ErrorCode::HttpRequestUriInvalid => Error::invalid(format!("`{url}` is no URL that can be asked for")),
-        ErrorCode::HttpResponseTimeout | ErrorCode::ConnectionTimeout | ErrorCode::ConnectionReadTimeout => {
-            late(url, seconds)
-        }
-        ErrorCode::HttpResponseBodySize(limit) => {
+        Failure::Invalid => Error::invalid(format!("`{url}` cannot be asked for: {error}")),
+        Failure::Timeout => late(url, seconds),
+        Failure::ResponseTooLarge(limit) => {
             let limit = limit.map(|limit| format!(" of {} MiB", limit >> 20)).unwrap_or_default();
-            Error::new(ErrorKind::Tool, format!("`{url}` is larger than the limit{limit}; fetch it with `bash`"))
+            Error::tool(format!("`{url}` is larger than the limit{limit}; fetch it with `bash`"))
         }
-        ErrorCode::InternalError(Some(reason)) => broken(url, reason),
-        other => broken(url, &format!("{other:?}")),
+        _ => Error::tool(format!("`{url}` could not be fetched: {error}")),
     }
 }
 
-/// The timeout.
-pub fn late(url: &Url, seconds: u64) -> Error {
+/// The time is up.
+fn late(url: &Url, seconds: u64) -> Error {
     let message = format!("`{url}` took longer than {seconds} seconds; give it more by `timeout`, or try again later");
     Error::new(ErrorKind::Temporary, message)
 }
 
-/// The connection failed.
-pub fn broken(url: &Url, reason: &str) -> Error {
-    let reason = if reason.is_empty() { "the connection broke" } else { reason };
-    Error::new(ErrorKind::Tool, format!("`{url}` could not be fetched: {reason}"))
-}
-
-/// A response without success.
+/// An answer that is none of success.
 pub fn of_status(url: &Url, status: u16) -> Error {
     let (kind, help) = match status {
         401 | 403 => (ErrorKind::Tool, "; it wants to know who asks, which `headers` can say"),
@@ -77,8 +68,8 @@ mod tests {
     #[test]
     fn a_refusal_holds_the_command_that_helps() {
         let url = Url::parse("http://127.0.0.1:81/a").unwrap();
-        for code in [ErrorCode::HttpRequestDenied, ErrorCode::DestinationIpProhibited] {
-            let error = of_code(&url, &code, 10, false);
+        for failure in [Failure::Denied, Failure::PrivateAddress] {
+            let error = of(&url, &HttpError::new(failure, "refused"), 10, false);
             assert_eq!(error.kind, ErrorKind::Denied);
             assert!(error.message.ends_with("bub-wasm plugin grant web http:http://127.0.0.1:81"), "{}", error.message);
         }
