@@ -1,33 +1,45 @@
 //! An example channel: signed requests for messages and answers.
 
-wit_bindgen::generate!({
-    inline: "
-        package bub:webhook@0.1.0;
-        world webhook {
-            import bub:plugin/config@0.1.0;
-            import bub:plugin/secrets@0.1.0;
-            export bub:channel/channel@0.1.0;
-        }
-    ",
-    path: "../../wit",
-    generate_all,
-});
-
-/// The manifest, which the host reads without running the component.
-#[used]
-#[unsafe(link_section = "bub:manifest")]
-static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
-
-use bub::plugin::{config, secrets};
-use bub::types::types::{Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind, Passage, Provenance};
-use exports::bub::channel::channel::{Arrival, Description, Guest, Inbox, WebhookRequest, WebhookResponse};
-use http_client::Request;
+use bub_guest::hook::{Arrival, Channel, Description, WebhookRequest, WebhookResponse};
+use bub_guest::turn::{Envelope, MediaItem, MediaKind, MessageKind, Passage, Provenance};
+use bub_guest::{Error, ErrorKind, Result, Schema, config};
 use serde::Deserialize;
 use serde_json::json;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The name of the shared secret. It is used for signatures; this plugin never sees it.
-const SECRET: &str = "webhook";
+bub_guest::plugin! {
+    about: "Signed messages in over HTTP, and signed answers out.",
+    config: Settings,
+    grants: {
+        /// to see who signed a message, and to sign answers
+        SECRET: Secret("webhook"),
+        /// to reach the server that `url` names; grant that host alone
+        SERVER: Http("*"),
+        /// the same, where that server is on this machine
+        _LOCAL: Http("http://*"),
+    },
+    hooks: {
+        /// to bring messages in and take answers out
+        channel: Webhook,
+    },
+}
+
+#[derive(Deserialize, Schema)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Where answers go, as in `https://example.com/answers`.
+    #[serde(default)]
+    #[schema(with = String)]
+    url: Option<String>,
+    /// How old a message may be.
+    #[serde(default = "window")]
+    #[schema(minimum = 1, default = 300)]
+    window_seconds: u64,
+}
+
+fn window() -> u64 {
+    300
+}
 
 /// An incoming message. Unknown fields are rejected: they could be parts of unknown provenance.
 #[derive(Deserialize)]
@@ -110,7 +122,7 @@ impl From<SaidMedia> for MediaItem {
 
 struct Webhook;
 
-impl Guest for Webhook {
+impl Channel for Webhook {
     fn describe() -> Description {
         Description {
             name: "webhook".to_owned(),
@@ -123,11 +135,7 @@ impl Guest for Webhook {
         }
     }
 
-    fn poll(_cursor: Option<String>) -> Result<Inbox, Error> {
-        Err(error(ErrorKind::Config, "this channel is told what comes, and not asked"))
-    }
-
-    fn receive(request: WebhookRequest) -> Result<WebhookResponse, Error> {
+    fn receive(request: WebhookRequest) -> Result<WebhookResponse> {
         if request.method != "POST" {
             return Ok(answer(405, "messages come by POST"));
         }
@@ -158,51 +166,41 @@ impl Guest for Webhook {
         Ok(WebhookResponse { arrivals: vec![Arrival { message, active: true }], ..taken })
     }
 
-    fn send(message: Envelope, key: String) -> Result<Option<String>, Error> {
-        let Some(url) = setting::<String>("url") else {
-            return Err(error(ErrorKind::Config, "`url` of the plugin's configuration is missing: where answers go"));
+    fn send(message: Envelope, key: String) -> Result<Option<String>> {
+        let Some(url) = config::load::<Settings>()?.url else {
+            return Err(Error::config("`url` of the plugin's configuration is missing: where answers go"));
         };
         let kind = if message.kind == MessageKind::Error { "error" } else { "answer" };
         let body =
             json!({ "id": key, "kind": kind, "chat_id": message.chat_id, "content": message.content }).to_string();
         let timestamp = now().to_string();
-        let headers = [
-            ("content-type", "application/json".to_owned()),
-            ("idempotency-key", key),
-            ("bub-signature", signature(&timestamp, body.as_bytes())?),
-            ("bub-timestamp", timestamp),
-        ];
-        let request = Request { url: &url, headers: &headers, body: Some(body.as_bytes()) };
-        let answer = http_client::send(&request, Duration::from_secs(30)).map_err(|none| match none.is_temporary {
-            true => error(ErrorKind::Temporary, &none.why),
-            false => error(ErrorKind::Config, &none.why),
+        let request = SERVER
+            .post(&url)
+            .header("content-type", "application/json")
+            .header("idempotency-key", key)
+            .header("bub-signature", signature(&timestamp, body.as_bytes())?)
+            .header("bub-timestamp", timestamp)
+            .body(body);
+        let answer = request.send().map_err(|error| match error.is_temporary() {
+            true => Error::temporary(error.message),
+            false => Error::config(error.message),
         })?;
-        let refused = |kind| Err(error(kind, &format!("`{url}` answered with status {}", answer.status)));
-        match answer.status {
-            200..=299 => Ok(None),
-            408 | 425 | 429 | 500..=599 => refused(ErrorKind::Temporary).map_err(|error| Error {
-                details: answer
-                    .header("retry-after")
-                    .and_then(|after| after.parse::<u64>().ok())
-                    .map(|seconds| json!({ "retry_after": seconds }).to_string()),
-                ..error
-            }),
-            _ => refused(ErrorKind::InvalidInput),
-        }
-    }
-
-    fn update(_handle: String, _message: Envelope) -> Result<(), Error> {
-        Err(error(ErrorKind::Config, "what was sent is not changed here"))
+        let status = answer.status;
+        let refused = |error: Error| {
+            let kind = if error.kind == ErrorKind::Temporary { error.kind } else { ErrorKind::InvalidInput };
+            Error { kind, message: format!("`{url}` answered with status {status}"), ..error }
+        };
+        answer.success().map_err(refused).map(|_| None)
     }
 }
 
-/// Whether the request has a recent valid signature.
-fn is_signed(request: &WebhookRequest) -> Result<bool, Error> {
+/// Whether whoever knows the secret has signed it, not long ago.
+fn is_signed(request: &WebhookRequest) -> Result<bool> {
     let header = |name: &str| request.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     let (Some((_, timestamp)), Some((_, signed))) = (header("bub-timestamp"), header("bub-signature")) else {
         return Ok(false);
     };
-    let window = setting("window_seconds").unwrap_or(300);
+    let window = config::load::<Settings>()?.window_seconds;
     let is_fresh = timestamp.parse::<u64>().is_ok_and(|at| at.abs_diff(now()) <= window);
     let expected = signature(timestamp, &request.body)?;
     // Compared in constant time.
@@ -211,17 +209,13 @@ fn is_signed(request: &WebhookRequest) -> Result<bool, Error> {
 }
 
 /// HMAC-SHA256 over `TIMESTAMP.BODY`, in hex.
-fn signature(timestamp: &str, body: &[u8]) -> Result<String, Error> {
+fn signature(timestamp: &str, body: &[u8]) -> Result<String> {
     let signed = [timestamp.as_bytes(), b".", body].concat();
-    Ok(secrets::hmac_sha256(SECRET, &signed)?.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(SECRET.hmac_sha256(&signed)?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
-}
-
-fn setting<T: serde::de::DeserializeOwned>(key: &str) -> Option<T> {
-    serde_json::from_str(&config::get(key)?).ok()
 }
 
 fn answer(status: u16, why: &str) -> WebhookResponse {
@@ -229,8 +223,43 @@ fn answer(status: u16, why: &str) -> WebhookResponse {
     WebhookResponse { status, headers, body: why.as_bytes().to_vec(), arrivals: Vec::new() }
 }
 
-fn error(kind: ErrorKind, message: &str) -> Error {
-    Error { kind, message: message.to_owned(), details: None }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bub_guest::test::{Host, response};
 
-export!(Webhook);
+    fn host() -> Host {
+        Host::new().secret("webhook", "s").config(json!({ "url": "https://a.org/answers" }))
+    }
+
+    fn request(signature: String, timestamp: u64) -> WebhookRequest {
+        let headers =
+            vec![("Bub-Signature".to_owned(), signature), ("bub-timestamp".to_owned(), timestamp.to_string())];
+        let body = br#"{"id":"1","content":"hi","passages":[{"provenance":"quoted","text":"q"}]}"#.to_vec();
+        WebhookRequest { method: "POST".to_owned(), path: String::new(), headers, body }
+    }
+
+    #[test]
+    fn only_a_fresh_message_with_the_signature_is_taken() {
+        let _host = host();
+        let unsigned = request(String::new(), now());
+        assert_eq!(Webhook::receive(unsigned.clone()).unwrap().status, 401);
+        let signed = |at: u64| request(signature(&at.to_string(), &unsigned.body).unwrap(), at);
+        let taken = Webhook::receive(signed(now())).unwrap();
+        assert_eq!((taken.status, taken.arrivals[0].message.content.as_str()), (202, "hi"));
+        assert_eq!(taken.arrivals[0].message.passages[0].provenance, Provenance::Quoted);
+        assert_eq!(Webhook::receive(signed(now() - 301)).unwrap().status, 401);
+    }
+
+    #[test]
+    fn an_answer_is_sent_with_its_key_and_a_busy_server_is_asked_again() {
+        let host = host().http(|_| response(503, ""));
+        let message = host.turn().message();
+        let error = Webhook::send(message, "k".to_owned()).unwrap_err();
+        assert_eq!(
+            (error.kind, error.message.as_str()),
+            (ErrorKind::Temporary, "`https://a.org/answers` answered with status 503")
+        );
+        assert_eq!(host.requests()[0].header_value("idempotency-key"), Some("k"));
+    }
+}
