@@ -1,6 +1,6 @@
 //! `${config.a.b}`: values of the configuration in a skill's text, without keys.
 
-use crate::bub::plugin::config;
+use bub_guest::config;
 use serde_json::Value;
 
 /// Last words of the names of secret values.
@@ -26,7 +26,7 @@ const SECRET_VALUES: [&str; 12] = [
 /// The value at that path as text; lists and maps as JSON, which is valid YAML. Empty if it is missing or looks like a
 /// key, since a prompt is sent to a model and kept on a tape.
 pub fn text(path: &str) -> String {
-    at(path, |name| config::get(name).and_then(|text| serde_json::from_str(&text).ok()))
+    at(path, |name| config::get(name).ok().flatten())
 }
 
 fn at(path: &str, get: impl Fn(&str) -> Option<Value>) -> String {

@@ -1,6 +1,6 @@
 //! `$name` in a prompt refers to a skill.
 
-use crate::Prompt;
+use bub_guest::Prompt;
 use serde_json::Value;
 
 /// The prompt as text; of content parts, the text parts, one per line.

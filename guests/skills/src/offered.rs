@@ -1,9 +1,9 @@
 //! The skills of a turn.
 
-use crate::bub::plugin::log::{Level, log};
 use crate::discover::{self, Note, Skill};
-use crate::exports::bub::tools::tools::Turn;
-use crate::{Error, config, roots, template};
+use crate::{config, roots, template};
+use bub_guest::log::{Level, log};
+use bub_guest::{Error, Result, Turn};
 use serde_json::Value;
 
 /// The key of the turn's state with the allowed skills: a list of names, or absent for all.
@@ -19,11 +19,11 @@ const MAX_NOTES: usize = 32;
 ///
 /// # Errors
 ///
-/// `denied` if no directory of skills may be opened.
-pub fn of(turn: &Turn) -> Result<Vec<Skill>, Error> {
+/// `denied`, when no directory of skills may be opened.
+pub fn of(turn: &Turn) -> Result<Vec<Skill>> {
     let (mut skills, notes) = discover::all(&roots::open(&turn.workspace())?);
     tell_once(turn, &notes);
-    let allowed = turn.get(ALLOWED).map(|text| serde_json::from_str(&text).unwrap_or(Value::from("")));
+    let allowed = turn.get_json(ALLOWED).map(|text| serde_json::from_str(&text).unwrap_or(Value::from("")));
     skills.retain(|skill| allows(allowed.as_ref(), &skill.name));
     Ok(skills)
 }
@@ -38,10 +38,10 @@ pub fn or_none(turn: &Turn) -> Vec<Skill> {
 }
 
 fn tell_once(turn: &Turn, notes: &[Note]) {
-    if turn.get(TOLD).is_none() && !notes.is_empty() {
+    if turn.get_json(TOLD).is_none() && !notes.is_empty() {
         notes.iter().take(MAX_NOTES).for_each(tell);
-        // On failure the notices are repeated.
-        let _ = turn.set(TOLD, "true");
+        // Said once more at worst.
+        let _ = turn.set(TOLD, &true);
     }
 }
 

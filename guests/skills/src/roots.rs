@@ -1,14 +1,11 @@
 //! The directories of skills.
 
-use crate::Error;
-use crate::bub::plugin::config;
+use crate::{LEGACY, OWN, WORKSPACE};
+use bub_guest::Result;
+use bub_guest::grant::Grant;
 use std::path::PathBuf;
 
-/// Grants for the directories of skills, the user's first. One suffices.
-const GRANTS: [&str; 3] =
-    ["fs:~/.agents/skills:ro", "fs:<workspace>/.agents/skills:ro", "fs:<workspace>/.agent/skills:ro"];
-
-/// The workspace's directory of skills, and its former place, as the host opens them.
+/// The workspace's directory of skills, and where it used to be, as the host opens them.
 const OF_WORKSPACE: [&str; 2] = [".agents/skills", ".agent/skills"];
 
 /// One directory of skills.
@@ -35,8 +32,8 @@ pub enum Kind {
 ///
 /// # Errors
 ///
-/// `denied` if none may be opened.
-pub fn open(workspace: &str) -> Result<Vec<Root>, Error> {
+/// `denied`, when none may be opened.
+pub fn open(workspace: &str) -> Result<Vec<Root>> {
     let opened = wasip2::filesystem::preopens::get_directories();
     let roots = of(opened.into_iter().map(|(_, name)| name).collect(), workspace);
     if roots.is_empty() {
@@ -45,10 +42,10 @@ pub fn open(workspace: &str) -> Result<Vec<Root>, Error> {
     Ok(roots)
 }
 
-fn any_is_granted() -> Result<(), Error> {
-    let [users, workspaces @ ..] = GRANTS;
-    let denied = config::granted(users);
-    if workspaces.into_iter().any(|grant| config::granted(grant).is_ok()) { Ok(()) } else { denied }
+/// Each by itself is enough to have skills.
+fn any_is_granted() -> Result<()> {
+    let denied = OWN.check();
+    if [WORKSPACE, LEGACY].iter().any(|grant| grant.check().is_ok()) { Ok(()) } else { denied }
 }
 
 /// An absolute directory is the user's: the workspace's have relative names.

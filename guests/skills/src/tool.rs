@@ -1,42 +1,26 @@
 //! The tool `skill`.
 
 use crate::discover::Skill;
-use crate::exports::bub::tools::tools::ToolSpec;
-use crate::{Error, ErrorKind, offered};
-use serde_json::{Value, json};
+use crate::offered;
+use bub_guest::{Error, Result, Schema, Turn, tool};
+use serde::Deserialize;
 
-/// The tool's name, for models and for people.
-pub const NAME: &str = "skill";
-
-const DESCRIPTION: &str =
-    "Lists the skills that there are, or gives the text of one. A skill says how a kind of task is done.";
-
-/// The tool's specification. It does not declare `reads-outside`: the user's own skills are trusted, and for those of
-/// an untrusted workspace the host taints the turn when it opens their directory.
-pub fn spec() -> ToolSpec {
-    let name = json!({
-        "anyOf": [{ "type": "string" }, { "type": "null" }],
-        "description": "The skill's name; without one, all names are listed.",
-    });
-    ToolSpec {
-        name: NAME.to_owned(),
-        description: DESCRIPTION.to_owned(),
-        parameters: json!({ "type": "object", "properties": { "name": name } }).to_string(),
-        for_model: true,
-        effect: crate::bub::tools::schema::Effect::Read,
-        reads_outside: false,
-    }
+#[derive(Deserialize, Schema)]
+pub struct Asked {
+    /// The skill's name; without one, all names are listed.
+    name: Option<String>,
 }
 
-/// Runs a call; returns JSON.
-pub fn call(skills: &[Skill], arguments: &str) -> Result<String, Error> {
-    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-    let text = match arguments.get("name") {
-        None | Some(Value::Null) => list(skills),
-        Some(Value::String(name)) => one(skills, name.trim())?,
-        Some(other) => return Err(error(ErrorKind::InvalidInput, format!("`name` must be a text, not `{other}`"))),
-    };
-    Ok(Value::from(text).to_string())
+/// Lists the skills that there are, or gives the text of one. A skill says how a kind of task is done.
+// It is not marked as reading from outside: the user's own skills are no stranger's text, and for those of a workspace that is
+// not trusted the host taints the turn, where it opens their directory.
+#[tool(effect = read)]
+pub fn skill(turn: &Turn, asked: Asked) -> Result<String> {
+    let skills = offered::of(turn)?;
+    match asked.name {
+        None => Ok(list(&skills)),
+        Some(name) => one(&skills, name.trim()),
+    }
 }
 
 fn list(skills: &[Skill]) -> String {
@@ -47,11 +31,11 @@ fn list(skills: &[Skill]) -> String {
     format!("Available skills:{lines}")
 }
 
-fn one(skills: &[Skill], name: &str) -> Result<String, Error> {
+fn one(skills: &[Skill], name: &str) -> Result<String> {
     let Some(skill) = skills.iter().find(|skill| skill.name == name.to_lowercase()) else {
-        return Err(error(ErrorKind::NotFound, unknown(skills, name)));
+        return Err(Error::not_found(unknown(skills, name)));
     };
-    let body = offered::body(skill).map_err(|reason| error(ErrorKind::Tool, format!("skill `{name}`: {reason}")))?;
+    let body = offered::body(skill).map_err(|reason| Error::tool(format!("skill `{name}`: {reason}")))?;
     let body = if body.is_empty() { "(no content)" } else { &body };
     Ok(format!("Location: {}\n---\n{body}", skill.location()))
 }
@@ -68,14 +52,10 @@ fn unknown(skills: &[Skill], name: &str) -> String {
         .min_by_key(|(distance, _)| *distance);
     match near {
         Some((_, skill)) => format!("there is no skill `{shown}`; did you mean `{}`", skill.name),
-        None => format!("there is no skill `{shown}`; `{NAME}` without a name lists those that there are"),
+        None => format!("there is no skill `{shown}`; `skill` without a name lists those that there are"),
     }
 }
 
 fn has_word(name: &str, written: &str) -> bool {
     name.split('-').any(|word| word == written)
-}
-
-fn error(kind: ErrorKind, message: String) -> Error {
-    Error { kind, message, details: None }
 }
