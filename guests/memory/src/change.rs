@@ -1,7 +1,9 @@
 //! Changes of a section: read, modify, and write the next version.
 
 use crate::snapshot::Snapshot;
-use crate::{Draft, Error, ErrorKind, error, zone};
+use crate::zone;
+use bub_guest::tape::Draft;
+use bub_guest::{Error, ErrorKind, Result};
 
 /// Retries after a concurrent write.
 const RETRIES: usize = 5;
@@ -11,15 +13,16 @@ pub const MAX_ZONE: usize = 1 << 20;
 
 /// A tape with a section.
 pub trait Shelf {
-    /// The current version (`None` before the first), and the last id, which a write must name to detect conflicts.
-    fn read(&self) -> Result<(Option<Snapshot>, u64), Error>;
+    /// What holds; none: no zone was written yet. And what a write must name so that it is refused when somebody else
+    /// wrote in between.
+    fn read(&self) -> Result<(Option<Snapshot>, u64)>;
 
     /// Writes a version atomically.
     ///
     /// # Errors
     ///
-    /// `conflict` if anything was written since `seen` was read.
-    fn write(&self, seen: u64, entries: &[Draft]) -> Result<(), Error>;
+    /// `conflict`, when something was written since `seen` was read.
+    fn write(&self, seen: u64, entries: &[Draft]) -> Result<()>;
 }
 
 /// The result of a change.
@@ -34,8 +37,8 @@ pub enum Changed<T> {
 ///
 /// # Errors
 ///
-/// Errors of `change`; `conflict` after the last retry; `invalid-input` if the section is too large.
-pub fn change<T>(shelf: &impl Shelf, change: impl Fn(&mut Snapshot) -> Result<Changed<T>, Error>) -> Result<T, Error> {
+/// What `change` says; `conflict`, when somebody else was faster each time; `invalid-input`, when the zone takes no more.
+pub fn change<T>(shelf: &impl Shelf, change: impl Fn(&mut Snapshot) -> Result<Changed<T>>) -> Result<T> {
     for tried in 0..=RETRIES {
         let (found, seen) = shelf.read()?;
         let mut zone = found.unwrap_or_default();
@@ -50,21 +53,21 @@ pub fn change<T>(shelf: &impl Shelf, change: impl Fn(&mut Snapshot) -> Result<Ch
             Err(error) => return Err(error),
         }
     }
-    Err(error(ErrorKind::Conflict, "others are writing to this memory: try again"))
+    Err(Error::new(ErrorKind::Conflict, "others are writing to this memory: try again"))
 }
 
-/// Increments the version; fails if the section is too large.
-fn advance(zone: &mut Snapshot) -> Result<(), Error> {
+/// The next version, if there is one and the zone is not too large.
+fn advance(zone: &mut Snapshot) -> Result<()> {
     if zone.bytes() > MAX_ZONE {
         let message = format!(
             "the memory would hold {} bytes, and takes {MAX_ZONE}: summarise the long-term memory, or forget old notes",
             zone.bytes()
         );
-        return Err(error(ErrorKind::InvalidInput, message));
+        return Err(Error::invalid(message));
     }
     let Some(next) = zone.version.checked_add(1) else {
         let message = "the memory's versions are used up: nothing can be written to it before `tape reset`";
-        return Err(error(ErrorKind::InvalidInput, message));
+        return Err(Error::invalid(message));
     };
     zone.version = next;
     Ok(())

@@ -3,29 +3,6 @@
 //! Each session has a section on its own tape, and its workspace one on the tape that all sessions share. A change
 //! writes the whole section under the next version.
 
-wit_bindgen::generate!({
-    inline: "
-        package bub:memory@0.1.0;
-        world memory {
-            import bub:plugin/config@0.1.0;
-            import bub:plugin/log@0.1.0;
-            import bub:tape/tape@0.1.0;
-            import bub:turn/turn@0.1.0;
-            export bub:hooks/system-prompt@0.1.0;
-            export bub:hooks/before-reset@0.1.0;
-            export bub:tools/tools@0.1.0;
-        }
-    ",
-    path: "../../wit",
-    generate_all,
-});
-
-/// The manifest, which the host reads without running the component.
-#[used]
-#[unsafe(link_section = "bub:manifest")]
-static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
-
-mod arguments;
 mod block;
 mod change;
 mod day;
@@ -35,51 +12,65 @@ mod prompt;
 mod recall;
 mod scope;
 mod snapshot;
-mod specs;
 mod tools;
 mod zone;
 
-use bub::tape::entries::{Draft, Entry};
-use bub::types::types::{CutOrder, Error, ErrorKind, Prompt, SystemPart};
-use exports::bub::hooks::before_reset::{self, Attachment};
-use exports::bub::hooks::system_prompt;
-use exports::bub::tools::tools::{ToolSpec, Turn};
+use bub_guest::hook::Attachment;
+use bub_guest::{Prompt, Result, Schema, SystemPart, Turn};
+use scope::Scope;
+use serde::Deserialize;
+
+bub_guest::plugin! {
+    about: "Keeps what the user wants remembered, as a zone of the tape, and shows it to the model.",
+    config: Settings,
+    grants: {
+        /// to read the session's memory, and to find what was said
+        TAPE: TapeRead,
+        /// to write memory
+        APPEND: TapeAppend,
+        /// to share memory between the sessions of a workspace
+        WORKSPACE: TapeWorkspace,
+    },
+    hooks: {
+        /// to show the model what is remembered
+        system_prompt: show,
+        /// to keep a readable copy beside the archive of a tape that is emptied
+        before_reset: copy,
+    },
+    tools: [
+        tools::save, tools::add, tools::daily, tools::recall, tools::show, tools::clear, tools::forget, tools::export,
+    ],
+}
+
+/// The table `[plugins.memory.config]`.
+#[derive(Deserialize, Schema)]
+struct Settings {
+    /// How many days notes are kept.
+    #[serde(default = "year")]
+    #[schema(minimum = 1, maximum = 36500, default = RETENTION)]
+    retention_days: i64,
+}
+
+/// Days for which notes are kept, unless configured.
+const RETENTION: i64 = 30;
+
+fn year() -> i64 {
+    RETENTION
+}
 
 /// The attachment of an archive.
 const COPY: &str = "export.md";
 
-struct Memory;
-
-impl system_prompt::Guest for Memory {
-    fn system_prompt(turn: Turn, _prompt: Prompt) -> Result<Vec<SystemPart>, Error> {
-        Ok(prompt::of(&turn))
-    }
+fn show(turn: &Turn, _prompt: Prompt) -> Result<Vec<SystemPart>> {
+    Ok(prompt::of(turn))
 }
 
-impl before_reset::Guest for Memory {
-    /// A reset without an archive discards everything, so there is no copy either.
-    fn before_reset(turn: Turn, archive: bool) -> Result<Vec<Attachment>, Error> {
-        if !archive {
-            return Ok(Vec::new());
-        }
-        let zone = memory::read(&turn, scope::Scope::Session)?;
-        let text = zone.filter(|zone| !zone.is_empty()).map(|zone| export::one(scope::Scope::Session, &zone));
-        Ok(text.map(|text| Attachment { name: COPY.to_owned(), text }).into_iter().collect())
+/// What is thrown away without an archive is to be gone, so there is no copy of it either.
+fn copy(turn: &Turn, archive: bool) -> Result<Vec<Attachment>> {
+    if !archive {
+        return Ok(Vec::new());
     }
+    let zone = memory::read(turn, Scope::Session)?;
+    let text = zone.filter(|zone| !zone.is_empty()).map(|zone| export::one(Scope::Session, &zone));
+    Ok(text.map(|text| Attachment { name: COPY.to_owned(), text }).into_iter().collect())
 }
-
-impl exports::bub::tools::tools::Guest for Memory {
-    fn list_tools() -> Vec<ToolSpec> {
-        specs::all()
-    }
-
-    fn call_tool(turn: Turn, name: String, arguments: String) -> Result<String, Error> {
-        tools::call(&turn, &name, &arguments).map(|text| serde_json::Value::from(text).to_string())
-    }
-}
-
-fn error(kind: ErrorKind, message: impl Into<String>) -> Error {
-    Error { kind, message: message.into(), details: None }
-}
-
-export!(Memory);

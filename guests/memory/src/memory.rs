@@ -1,11 +1,11 @@
 //! The memory sections of a turn.
 
-use crate::bub::tape::tape::Tape;
 use crate::change::Shelf;
-use crate::exports::bub::tools::tools::Turn;
 use crate::scope::Scope;
 use crate::snapshot::Snapshot;
-use crate::{Draft, Error, zone};
+use crate::{APPEND, TAPE, WORKSPACE, zone};
+use bub_guest::tape::Draft;
+use bub_guest::{Result, Tape, Turn};
 
 /// The session's sidecar for its section: an anchor on the tape itself would move the view of Bub, which begins at the
 /// newest anchor of any name.
@@ -25,39 +25,39 @@ pub struct Workspace(Tape);
 impl Session {
     /// # Errors
     ///
-    /// `denied` without the grant.
-    pub fn of(turn: &Turn) -> Result<Self, Error> {
-        let tape = turn.tape()?;
-        let sidecar = tape.sidecar(SIDECAR)?;
+    /// `denied`, without the grant.
+    pub fn of(turn: &Turn) -> Result<Self> {
+        let tape = turn.tape(TAPE)?;
+        let sidecar = tape.sidecar(APPEND, SIDECAR)?;
         Ok(Self { tape, sidecar })
     }
 }
 
 impl Shelf for Session {
-    fn read(&self) -> Result<(Option<Snapshot>, u64), Error> {
+    fn read(&self) -> Result<(Option<Snapshot>, u64)> {
         let (own, older) = (snapshot(&self.sidecar)?, snapshot(&self.tape)?);
         let version = |zone: &Option<Snapshot>| zone.as_ref().map_or(0, |zone| zone.version);
         Ok((if version(&older) > version(&own) { older } else { own }, 0))
     }
 
-    fn write(&self, _seen: u64, entries: &[Draft]) -> Result<(), Error> {
-        self.sidecar.append(entries).map(drop)
+    fn write(&self, _seen: u64, entries: &[Draft]) -> Result<()> {
+        self.sidecar.writer(APPEND).append(entries).map(drop)
     }
 }
 
 impl Shelf for Workspace {
-    fn read(&self) -> Result<(Option<Snapshot>, u64), Error> {
-        // Read before the section: a write in between then causes a conflict.
+    fn read(&self) -> Result<(Option<Snapshot>, u64)> {
+        // In front of the zone: what is written between the two makes the write a conflict.
         let last = self.0.tail(None, 1)?.first().map_or(0, |last| last.id);
         Ok((snapshot(&self.0)?, last))
     }
 
-    fn write(&self, seen: u64, entries: &[Draft]) -> Result<(), Error> {
-        self.0.append_if(seen, entries).map(drop)
+    fn write(&self, seen: u64, entries: &[Draft]) -> Result<()> {
+        self.0.writer(APPEND).append_if(seen, entries).map(drop)
     }
 }
 
-fn snapshot(tape: &Tape) -> Result<Option<Snapshot>, Error> {
+fn snapshot(tape: &Tape) -> Result<Option<Snapshot>> {
     Ok(zone::read(&tape.section(zone::NAME)?))
 }
 
@@ -65,11 +65,11 @@ fn snapshot(tape: &Tape) -> Result<Option<Snapshot>, Error> {
 ///
 /// # Errors
 ///
-/// `denied` without the grant.
-pub fn read(turn: &Turn, scope: Scope) -> Result<Option<Snapshot>, Error> {
+/// `denied`, without the grant.
+pub fn read(turn: &Turn, scope: Scope) -> Result<Option<Snapshot>> {
     match scope {
         Scope::Session => Ok(Session::of(turn)?.read()?.0),
-        Scope::Workspace => snapshot(&turn.workspace_tape()?),
+        Scope::Workspace => snapshot(&turn.workspace_tape(WORKSPACE)?),
     }
 }
 
@@ -81,10 +81,10 @@ pub fn read(turn: &Turn, scope: Scope) -> Result<Option<Snapshot>, Error> {
 pub fn change<T>(
     turn: &Turn,
     scope: Scope,
-    change: impl Fn(&mut Snapshot) -> Result<crate::change::Changed<T>, Error>,
-) -> Result<T, Error> {
+    change: impl Fn(&mut Snapshot) -> Result<crate::change::Changed<T>>,
+) -> Result<T> {
     match scope {
         Scope::Session => crate::change::change(&Session::of(turn)?, change),
-        Scope::Workspace => crate::change::change(&Workspace(turn.workspace_tape()?), change),
+        Scope::Workspace => crate::change::change(&Workspace(turn.workspace_tape(WORKSPACE)?), change),
     }
 }

@@ -1,22 +1,16 @@
 //! Memory's part of the system prompt, and cleanup at the beginning of a turn.
 
-use crate::bub::plugin::config;
-use crate::bub::plugin::log::{Level, log};
-use crate::bub::types::types::Principal;
 use crate::change::Changed;
-use crate::exports::bub::tools::tools::Turn;
 use crate::scope::{self, Scope};
 use crate::snapshot::Snapshot;
-use crate::{CutOrder, Error, SystemPart, block, day, memory};
+use crate::{RETENTION, Settings, block, day, memory};
+use bub_guest::{CutOrder, Principal, Result, SystemPart, Turn, config, log};
 use serde_json::Value;
 
 /// The key of the turn's state that records that the turn has begun.
 const BEGUN: &str = "memory_begun";
 
-/// Default retention of notes, in days.
-const RETENTION_DAYS: i64 = 30;
-
-/// Prefix of ephemeral sessions.
+/// Sessions of turns inside turns that leave nothing behind.
 const PASSING: &str = "temp/";
 
 const RULE: &str = "When the user tells you what will matter in later conversations (a preference, a fact about them or \
@@ -27,17 +21,17 @@ const RULE: &str = "When the user tells you what will matter in later conversati
 /// The date, the rule, and the memory. Unreadable parts are omitted and logged, because an error would end the turn.
 pub fn of(turn: &Turn) -> Vec<SystemPart> {
     let today = day::of(&turn.started());
-    let is_first = turn.get(BEGUN).is_none();
+    let is_first = turn.get_json(BEGUN).is_none();
     if is_first {
-        // On failure it is repeated.
-        let _ = turn.set(BEGUN, "true");
+        // Else it is done once more.
+        let _ = turn.set(BEGUN, &true);
     }
     let mut zones = Vec::new();
     for scope in seen(turn) {
         match zone(turn, scope, &today, is_first) {
             Ok(zone) => zones.push((scope, zone)),
             Err(error) if is_first => {
-                log(Level::Warn, &format!("the {}'s memory is not shown: {}", scope.name(), error.message));
+                log::warn(format!("the {}'s memory is not shown: {}", scope.name(), error.message));
             }
             Err(_) => {}
         }
@@ -51,7 +45,7 @@ pub fn of(turn: &Turn) -> Vec<SystemPart> {
 }
 
 fn part(name: &str, text: String, cut: CutOrder) -> SystemPart {
-    SystemPart { name: name.to_owned(), text, cut }
+    SystemPart::new(name, text).cut(cut)
 }
 
 /// The scopes that the turn may see. The owner's memory of other sessions is not shown to others.
@@ -62,13 +56,13 @@ pub fn seen(turn: &Turn) -> impl Iterator<Item = Scope> {
 
 /// Whether the turn may call the writing tools.
 fn may_write(turn: &Turn) -> bool {
-    let allowed = turn.get("allowed_tools").and_then(|tools| serde_json::from_str::<Value>(&tools).ok());
+    let allowed = turn.get::<Value>("allowed_tools").ok().flatten();
     let lists = |tools: Value| tools.as_array().is_none_or(|tools| tools.iter().any(|tool| tool == "memory.save"));
     turn.principal() == Principal::Owner && allowed.is_none_or(lists)
 }
 
-/// The current section. Expired notes are dropped when a turn begins; an empty section is not written.
-fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapshot, Error> {
+/// The zone as it holds. When a turn begins old notes are dropped; nothing is written where nothing is remembered.
+fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapshot> {
     let found = memory::read(turn, scope)?;
     let may_change = scope == Scope::Session || turn.principal() == Principal::Owner;
     if !may_change || turn.session_id().starts_with(PASSING) {
@@ -82,7 +76,7 @@ fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapsh
         Ok(()) => Ok(memory::read(turn, scope)?.unwrap_or_default()),
         // Retried in the next turn.
         Err(error) => {
-            log(Level::Warn, &format!("the {}'s memory stays as it is: {}", scope.name(), error.message));
+            log::warn(format!("the {}'s memory stays as it is: {}", scope.name(), error.message));
             Ok(zone)
         }
     }
@@ -93,7 +87,7 @@ fn is_due(zone: &Snapshot, today: &str) -> bool {
     zone.pruned.as_deref() != Some(today) && zone.clone().prune(today, retention_days()) > 0
 }
 
-fn prune(turn: &Turn, scope: Scope, today: &str) -> Result<(), Error> {
+fn prune(turn: &Turn, scope: Scope, today: &str) -> Result<()> {
     memory::change(turn, scope, |zone| {
         if !is_due(zone, today) {
             return Ok(Changed::Leave(()));
@@ -104,8 +98,7 @@ fn prune(turn: &Turn, scope: Scope, today: &str) -> Result<(), Error> {
     })
 }
 
-/// An invalid number of days counts as unset.
+/// A table that is not as its schema says counts as if it were not there.
 fn retention_days() -> i64 {
-    let days = config::get("retention_days").and_then(|days| days.trim().parse().ok());
-    days.filter(|days| (1..=36_500).contains(days)).unwrap_or(RETENTION_DAYS)
+    config::load::<Settings>().map_or(RETENTION, |settings| settings.retention_days)
 }

@@ -1,11 +1,11 @@
 //! Recall: search in the sections and the conversation.
 
 use crate::block::TAINTED;
-use crate::bub::tape::entries::{Hit, Search};
-use crate::bub::tape::tape::Tape;
+use crate::day;
 use crate::scope::Scope;
 use crate::snapshot::{Part, Snapshot};
-use crate::{Error, day};
+use bub_guest::tape::{Hit, Search};
+use bub_guest::{Result, Tape};
 
 /// Marks the output, so that recalled text is not found again.
 pub const MARK: &str = "[memory.recall]";
@@ -57,8 +57,8 @@ fn matching(part: &Part, query: Option<&str>) -> Option<String> {
 ///
 /// # Errors
 ///
-/// Errors of the search, such as a query that is too long.
-pub fn of_tape(tape: &Tape, query: &str) -> Result<Vec<String>, Error> {
+/// What the search says: that the query is too long, for one.
+pub fn of_tape(tape: &Tape, query: &str) -> Result<Vec<String>> {
     let hits = tape.search(&Search {
         text: query.to_owned(),
         kinds: vec!["message".to_owned(), "tool_result".to_owned()],

@@ -1,13 +1,15 @@
 //! Scopes of memory.
 
-use crate::{Error, ErrorKind, error};
+use bub_guest::Schema;
+use serde::Deserialize;
 
-/// The scope of a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which of the two zones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Schema)]
+#[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// The workspace's own tape, which all its sessions read.
+    /// shared by all sessions of this workspace.
     Workspace,
-    /// The session's tape.
+    /// this conversation's own.
     Session,
 }
 
@@ -15,17 +17,6 @@ pub enum Scope {
 pub const ALL: [Scope; 2] = [Scope::Workspace, Scope::Session];
 
 impl Scope {
-    /// Parses an argument.
-    ///
-    /// # Errors
-    ///
-    /// `invalid-input` if there is no such scope.
-    pub fn named(name: &str) -> Result<Self, Error> {
-        let named = ALL.into_iter().find(|scope| scope.name() == name);
-        let wrong = || format!("there is no scope `{name}`: it is `workspace` or `session`");
-        named.ok_or_else(|| error(ErrorKind::InvalidInput, wrong()))
-    }
-
     pub fn name(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",

@@ -1,15 +1,13 @@
 //! The tools.
 
-use crate::arguments::{self, Daily, Forget, Recall, Save, Scoped};
 use crate::block::TAINTED;
-use crate::bub::tape::entries::Forgotten;
-use crate::bub::types::types::{MessageKind, Principal};
 use crate::change::Changed;
-use crate::exports::bub::tools::tools::Turn;
-use crate::memory;
 use crate::scope::{ALL, Scope};
 use crate::snapshot::{Part, Snapshot};
-use crate::{Error, ErrorKind, day, error, export, prompt, recall};
+use crate::{APPEND, TAPE, WORKSPACE, day, memory, prompt};
+use bub_guest::tape::Forgotten;
+use bub_guest::{Error, MessageKind, Principal, Result, Schema, Turn, tool};
+use serde::Deserialize;
 
 /// Recommended maximum of the long-term memory, in bytes: it is part of every request.
 const LONG: usize = 4 << 10;
@@ -45,26 +43,88 @@ const SHOWN_BYTES: usize = 4 << 10;
 /// Maximum bytes of such a line.
 const SHOWN_LINE: usize = 400;
 
-/// Calls the tool of that name.
-pub fn call(turn: &Turn, name: &str, arguments: &str) -> Result<String, Error> {
-    match name {
-        "memory.save" => save(turn, arguments::read(arguments)?),
-        "memory.add" => add(turn, arguments::read(arguments)?),
-        "memory.daily" => daily(turn, arguments::read(arguments)?),
-        "memory.recall" => recall(turn, &arguments::read(arguments)?),
-        "memory.show" => Ok(export::summary(&zones(turn, &ALL)?)),
-        "memory.clear" => clear(turn, &arguments::read(arguments)?),
-        "memory.forget" => forget(turn, &arguments::read(arguments)?),
-        "memory.export" => {
-            let Scoped { scope } = arguments::read(arguments)?;
-            Ok(export::all(&zones(turn, &arguments::scopes(scope.as_deref(), &ALL)?)?))
-        }
-        other => Err(error(ErrorKind::NotFound, format!("there is no tool `{other}` here"))),
+#[derive(Deserialize, Schema)]
+pub struct Saved {
+    /// The whole long-term memory.
+    content: String,
+    /// [default: workspace]
+    scope: Option<Scope>,
+}
+
+#[derive(Deserialize, Schema)]
+pub struct Added {
+    /// What is added, a line or more.
+    content: String,
+    /// [default: workspace]
+    scope: Option<Scope>,
+}
+
+#[derive(Deserialize, Schema)]
+pub struct Noted {
+    /// What is added.
+    content: String,
+    /// As in `2026-02-10` [default: today].
+    date: Option<String>,
+    /// [default: workspace]
+    scope: Option<Scope>,
+}
+
+#[derive(Deserialize, Schema)]
+pub struct Wanted {
+    /// Words that must all be there.
+    query: Option<String>,
+    /// Days whose notes are looked at, today and those before [default: 7].
+    #[schema(minimum = 1, maximum = 36500)]
+    days: Option<i64>,
+}
+
+#[derive(Deserialize, Schema)]
+pub struct Dropped {
+    /// A text, upper or lower case, or a date as in `2026-02-10`.
+    query: String,
+    /// Only list what would be forgotten [default: false].
+    dry_run: Option<bool>,
+    /// [default: both]
+    scope: Option<Scope>,
+}
+
+#[derive(Deserialize, Schema)]
+pub struct Scoped {
+    /// [default: both]
+    scope: Option<Scope>,
+}
+
+/// The scopes that are meant: the one that is named, or else both.
+fn scopes(named: Option<Scope>) -> Vec<Scope> {
+    named.map_or_else(|| ALL.to_vec(), |named| vec![named])
+}
+
+/// The day that is meant: the one that is named, or else today.
+fn meant(named: Option<String>, today: String) -> Result<String> {
+    match named {
+        None => Ok(today),
+        Some(named) if day::is_one(&named) => Ok(named),
+        Some(named) => Err(Error::invalid(format!("`{named}` is no date: write it as in `{today}`"))),
     }
 }
 
-fn save(turn: &Turn, Save { content, scope }: Save) -> Result<String, Error> {
-    let scope = scope.as_deref().map_or(Ok(Scope::Workspace), Scope::named)?;
+/// Say what the memory holds: versions, sizes, and the days that have notes.
+#[tool(name = "memory.show", effect = read)]
+pub fn show(turn: &Turn) -> Result<String> {
+    Ok(crate::export::summary(&zones(turn, &ALL)?))
+}
+
+/// Give all that is remembered, as Markdown.
+#[tool(name = "memory.export", effect = read)]
+pub fn export(turn: &Turn, Scoped { scope }: Scoped) -> Result<String> {
+    Ok(crate::export::all(&zones(turn, &scopes(scope))?))
+}
+
+/// Replace the long-term memory: what lasts, such as preferences and facts. Give all of it, what stands there and what is
+/// new. Best below 4 KB.
+#[tool(name = "memory.save", effect = write)]
+pub fn save(turn: &Turn, Saved { content, scope }: Saved) -> Result<String> {
+    let scope = scope.unwrap_or(Scope::Workspace);
     let content = content.trim().to_owned();
     require_fit("the long-term memory", content.len())?;
     let note = summarise("the long-term memory", content.len());
@@ -102,11 +162,13 @@ fn replaced(lost: &Part) -> String {
     )
 }
 
-fn add(turn: &Turn, Save { content, scope }: Save) -> Result<String, Error> {
-    let scope = scope.as_deref().map_or(Ok(Scope::Workspace), Scope::named)?;
+/// Add to the long-term memory, and keep all that stands there.
+#[tool(name = "memory.add", effect = write)]
+pub fn add(turn: &Turn, Added { content, scope }: Added) -> Result<String> {
+    let scope = scope.unwrap_or(Scope::Workspace);
     let content = content.trim().to_owned();
     if content.is_empty() {
-        return Err(error(ErrorKind::InvalidInput, "there is nothing to add: `content` is empty"));
+        return Err(Error::invalid("there is nothing to add: `content` is empty"));
     }
     let part = part(turn, content);
     let bytes = memory::change(turn, scope, |zone| {
@@ -123,18 +185,20 @@ fn add(turn: &Turn, Save { content, scope }: Save) -> Result<String, Error> {
     })
 }
 
-fn daily(turn: &Turn, Daily { content, date, scope }: Daily) -> Result<String, Error> {
-    let scope = scope.as_deref().map_or(Ok(Scope::Workspace), Scope::named)?;
-    let date = arguments::day(date.as_deref(), &day::of(&turn.started()))?;
+/// Append to the notes of a day: what was done, decided or left open.
+#[tool(name = "memory.daily", effect = write)]
+pub fn daily(turn: &Turn, Noted { content, date, scope }: Noted) -> Result<String> {
+    let scope = scope.unwrap_or(Scope::Workspace);
+    let date = meant(date, day::of(&turn.started()))?;
     let content = content.trim_end().to_owned();
     if content.trim().is_empty() {
-        return Err(error(ErrorKind::InvalidInput, "there is nothing to note: `content` is empty"));
+        return Err(Error::invalid("there is nothing to note: `content` is empty"));
     }
     let part = part(turn, content);
     let bytes = memory::change(turn, scope, |zone| {
         if !zone.takes_day(&date) {
             let message = "there are notes of 366 days already: forget some first";
-            return Err(error(ErrorKind::InvalidInput, message));
+            return Err(Error::invalid(message));
         }
         zone.add_note(&date, part.clone());
         let bytes = zone.note(&date).map_or(0, |part| part.content.len());
@@ -144,13 +208,16 @@ fn daily(turn: &Turn, Daily { content, date, scope }: Daily) -> Result<String, E
     Ok(format!("added to the notes of {date}{}", summarise("that day's notes", bytes)))
 }
 
-fn recall(turn: &Turn, Recall { query, days }: &Recall) -> Result<String, Error> {
+/// Recall what is remembered. With a query the lines that hold all its words, and what was said in this conversation with
+/// them.
+#[tool(name = "memory.recall", effect = read)]
+pub fn recall(turn: &Turn, Wanted { query, days }: Wanted) -> Result<String> {
     let query = query.as_deref().map(str::trim).filter(|query| !query.is_empty());
-    let days = days.as_ref().map_or(Ok(RECALLED), |days| days.get())?;
+    let days = days.unwrap_or(RECALLED);
     let today = day::of(&turn.started());
-    let mut found = recall::of_zones(&zones(turn, &ALL)?, query, &today, days);
+    let mut found = crate::recall::of_zones(&zones(turn, &ALL)?, query, &today, days);
     if let Some(query) = query {
-        let said = recall::of_tape(&turn.tape()?, query)?;
+        let said = crate::recall::of_tape(&turn.tape(TAPE)?, query)?;
         if !said.is_empty() {
             found.push(format!("## Said in this conversation\n{}", said.join("\n")));
         }
@@ -160,12 +227,14 @@ fn recall(turn: &Turn, Recall { query, days }: &Recall) -> Result<String, Error>
         None => format!("notes of {days} days until {today}"),
     };
     let found = if found.is_empty() { "(nothing is remembered)".to_owned() } else { found.join("\n\n") };
-    Ok(format!("{} {about}\n\n{found}", recall::MARK))
+    Ok(format!("{} {about}\n\n{found}", crate::recall::MARK))
 }
 
-fn clear(turn: &Turn, Scoped { scope }: &Scoped) -> Result<String, Error> {
+/// Forget everything.
+#[tool(name = "memory.clear", effect = write)]
+pub fn clear(turn: &Turn, Scoped { scope }: Scoped) -> Result<String> {
     let mut cleared = Vec::new();
-    for scope in arguments::scopes(scope.as_deref(), &ALL)? {
+    for scope in scopes(scope) {
         let had = memory::change(turn, scope, |zone| {
             if zone.is_empty() {
                 return Ok(Changed::Leave(false));
@@ -183,15 +252,18 @@ fn clear(turn: &Turn, Scoped { scope }: &Scoped) -> Result<String, Error> {
     })
 }
 
-fn forget(turn: &Turn, Forget { query, dry_run, scope }: &Forget) -> Result<String, Error> {
+/// Forget what the user wants forgotten: the lines of the memory in which a text stands, or the notes of a day, and
+/// everything that was said with it in the sessions of this workspace.
+#[tool(name = "memory.forget", effect = write)]
+pub fn forget(turn: &Turn, Dropped { query, dry_run, scope }: Dropped) -> Result<String> {
     let query = query.trim();
     if query.is_empty() {
         let message = "`query` is empty: say what is to be forgotten, or use `memory.clear`";
-        return Err(error(ErrorKind::InvalidInput, message));
+        return Err(Error::invalid(message));
     }
-    let dry_run = dry_run.as_ref().map_or(Ok(false), |dry_run| dry_run.get())?;
+    let dry_run = dry_run.unwrap_or(false);
     let now = day::now();
-    let scopes = arguments::scopes(scope.as_deref(), &ALL)?;
+    let scopes = scopes(scope);
     let mut dropped = Vec::new();
     let mut texts = said(query);
     for scope in scopes.iter().copied() {
@@ -239,25 +311,20 @@ fn text_of(line: &str) -> Option<String> {
     (text.chars().count() >= SHORTEST_LINE).then(|| text.to_owned())
 }
 
-/// Forgets entries with these texts: on the session's tape, or with workspace scope on those of all its sessions.
-/// `None`: there are no texts, or the principal is not the owner.
-fn conversation(
-    turn: &Turn,
-    scopes: &[Scope],
-    mut texts: Vec<String>,
-    dry_run: bool,
-) -> Result<Option<Forgotten>, Error> {
+/// Has what was said with these texts forgotten: on the session's tape, or on those of all sessions of the workspace where
+/// its memory is meant. None: there is nothing to look for, or it is not the owner who speaks.
+fn conversation(turn: &Turn, scopes: &[Scope], mut texts: Vec<String>, dry_run: bool) -> Result<Option<Forgotten>> {
     texts.dedup();
     texts.truncate(MAX_TEXTS);
     if texts.is_empty() || turn.principal() != Principal::Owner {
         return Ok(None);
     }
-    let tape = if scopes.contains(&Scope::Workspace) { turn.workspace_tape()? } else { turn.tape()? };
-    tape.forget(&texts, dry_run).map(Some)
+    let tape = if scopes.contains(&Scope::Workspace) { turn.workspace_tape(WORKSPACE)? } else { turn.tape(TAPE)? };
+    tape.writer(APPEND).forget(&texts, dry_run).map(Some)
 }
 
-/// The sections that the turn may see.
-fn zones(turn: &Turn, wanted: &[Scope]) -> Result<Vec<(Scope, Snapshot)>, Error> {
+/// The zones that the turn may see.
+fn zones(turn: &Turn, wanted: &[Scope]) -> Result<Vec<(Scope, Snapshot)>> {
     let seen = prompt::seen(turn).filter(|scope| wanted.contains(scope));
     seen.map(|scope| Ok((scope, memory::read(turn, scope)?.unwrap_or_default()))).collect()
 }
@@ -269,12 +336,12 @@ fn part(turn: &Turn, content: String) -> Part {
     Part { content, updated_at: day::now(), tainted: turn.tainted() && !is_typed }
 }
 
-fn require_fit(what: &str, bytes: usize) -> Result<(), Error> {
+fn require_fit(what: &str, bytes: usize) -> Result<()> {
     if bytes <= TOO_LONG {
         return Ok(());
     }
     let message = format!("{what} would have {bytes} bytes, and takes {TOO_LONG}: summarise, and say it again shorter");
-    Err(error(ErrorKind::InvalidInput, message))
+    Err(Error::invalid(message))
 }
 
 fn summarise(what: &str, bytes: usize) -> String {

@@ -1,7 +1,7 @@
 //! Conversion of a section to and from entries.
 
 use crate::snapshot::{Part, Snapshot};
-use crate::{Draft, Entry};
+use bub_guest::tape::{Draft, Entry};
 use serde_json::{Value, json};
 
 /// The section's name: its anchors are `memory/open` and `memory/seal`.

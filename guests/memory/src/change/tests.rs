@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::snapshot::tests::part;
-use crate::{Entry, zone};
+use crate::zone;
+use bub_guest::tape::Entry;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -56,29 +57,29 @@ impl Tape {
 }
 
 impl Shelf for Writer {
-    fn read(&self) -> Result<(Option<Snapshot>, u64), Error> {
+    fn read(&self) -> Result<(Option<Snapshot>, u64)> {
         Ok((self.tape.zone(), self.tape.0.borrow().len() as u64))
     }
 
-    fn write(&self, seen: u64, entries: &[Draft]) -> Result<(), Error> {
+    fn write(&self, seen: u64, entries: &[Draft]) -> Result<()> {
         let others = self.before_write.borrow_mut().pop();
         if let Some(others) = others {
             others();
         }
         if self.tape.0.borrow().len() as u64 != seen {
-            return Err(error(ErrorKind::Conflict, "somebody else wrote"));
+            return Err(Error::new(ErrorKind::Conflict, "somebody else wrote"));
         }
         if let Some(cut) = self.cut.borrow_mut().take() {
             self.tape.append(entries.get(..cut).unwrap_or(entries));
-            // A crashed writer does not know whether it was written.
-            return Err(error(ErrorKind::Unknown, "crashed"));
+            // Whoever crashed has heard nothing, be it written or not.
+            return Err(Error::new(ErrorKind::Unknown, "crashed"));
         }
         self.tape.append(entries);
         Ok(())
     }
 }
 
-fn note(writer: &Writer, text: &str) -> Result<(), Error> {
+fn note(writer: &Writer, text: &str) -> Result<()> {
     change(writer, |zone| {
         zone.add_note("2026-02-10", part(text));
         Ok(Changed::Write(()))
