@@ -1,14 +1,15 @@
 //! Delivery of answers on Telegram.
 
 use crate::api::{Api, Refusal};
-use crate::bub::plugin::log::{Level, log};
-use crate::bub::types::types::{Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind};
 use crate::markdown;
 use crate::multipart::Form;
 use crate::pieces::{LONGEST, Piece, cut};
 use crate::settings::Settings;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bub_guest::log;
+use bub_guest::turn::{Envelope, MediaItem, MediaKind, MessageKind};
+use bub_guest::{Error, ErrorKind};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 ///
 /// Telegram's refusal. `temporary`: nothing was delivered yet, unless the connection broke.
 pub fn send(message: &Envelope) -> Result<Option<String>, Error> {
-    let settings = Settings::read();
+    let settings = Settings::read()?;
     let mut talk = Talk::new(Api::new(&settings), message)?;
     for piece in shown(message, usize::MAX) {
         talk.say(&piece)?;
@@ -43,7 +44,7 @@ pub fn update(handle: &str, message: &Envelope) -> Result<(), Error> {
     let ids: Option<Vec<i64>> = handle.split(',').map(|id| id.parse().ok()).collect();
     let wrong = || Error::new(ErrorKind::InvalidInput, "the handle is none that was answered");
     let ids = ids.ok_or_else(wrong)?;
-    let settings = Settings::read();
+    let settings = Settings::read()?;
     let mut talk = Talk::new(Api::new(&settings), message)?;
     let room = if is_growing(message) { ids.len() } else { usize::MAX };
     let pieces = shown(message, room);
@@ -134,7 +135,7 @@ impl<'a> Talk<'a> {
 
     fn remove(&mut self, id: i64) {
         if let Err(refusal) = self.ask("deleteMessage", json!({ "message_id": id })) {
-            log(Level::Info, &format!("message {id} stands there still: {}", refusal.why));
+            log::info(format!("message {id} stands there still: {}", refusal.why));
         }
     }
 
@@ -150,10 +151,7 @@ impl<'a> Talk<'a> {
         };
         match self.ask(method, arguments(&piece.html, Some("HTML"))) {
             Err(refusal) if refusal.says("can't parse entities") => {
-                log(
-                    Level::Info,
-                    &format!("telegram does not take the formatting, so it goes without: {}", refusal.why),
-                );
+                log::info(format!("telegram does not take the formatting, so it goes without: {}", refusal.why));
                 self.ask(method, arguments(&piece.plain, None))
             }
             other => other,

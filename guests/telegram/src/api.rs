@@ -1,17 +1,15 @@
 //! The Bot API. The request path contains a placeholder for the token, which the host replaces.
 
-use crate::bub::types::types::{Error, ErrorKind};
 use crate::multipart::Form;
 use crate::settings::Settings;
-use http_client::{NoAnswer, Request, Response};
+use crate::{SERVER, TOKEN};
+use bub_guest::http::{self, Response};
+use bub_guest::{Error, ErrorKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The name of the secret.
-pub const TOKEN: &str = "telegram_token";
-
-/// Timeout of a response, in addition to the long-polling time.
+/// How long an answer is waited for, beside what it may take its time for.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Timeout for uploads and downloads.
@@ -57,7 +55,7 @@ pub struct Api<'a> {
 
 impl<'a> Api<'a> {
     pub fn new(settings: &'a Settings) -> Self {
-        Self { base: &settings.api }
+        Self { base: settings.api() }
     }
 
     /// Calls a method. `seconds`: additional time for long polling.
@@ -66,9 +64,8 @@ impl<'a> Api<'a> {
     ///
     /// [`Refusal`]
     pub fn call(&self, method: &str, arguments: &Value, seconds: u64) -> Result<Value, Refusal> {
-        let headers = [("content-type", "application/json".to_owned())];
-        let body = arguments.to_string();
-        self.post(method, &headers, body.as_bytes(), PATIENCE + Duration::from_secs(seconds))
+        let body = arguments.to_string().into_bytes();
+        self.post(method, "application/json", body, PATIENCE + Duration::from_secs(seconds))
     }
 
     /// Calls a method with a file.
@@ -78,13 +75,12 @@ impl<'a> Api<'a> {
     /// [`Refusal`]
     pub fn upload(&self, method: &str, form: Form) -> Result<Value, Refusal> {
         let (content_type, body) = form.finish();
-        self.post(method, &[("content-type", content_type)], &body, LONG_PATIENCE)
+        self.post(method, &content_type, body, LONG_PATIENCE)
     }
 
-    fn post(&self, method: &str, headers: &[(&str, String)], body: &[u8], wait: Duration) -> Result<Value, Refusal> {
-        let url = format!("{}/bot{{{{secret:{TOKEN}}}}}/{method}", self.base);
-        let answer = http_client::send(&Request { url: &url, headers, body: Some(body) }, wait);
-        said(&answer.map_err(Refusal::from)?)
+    fn post(&self, method: &str, content_type: &str, body: Vec<u8>, wait: Duration) -> Result<Value, Refusal> {
+        let url = format!("{}/bot{}/{method}", self.base, token()?);
+        said(&SERVER.post(url).header("content-type", content_type).body(body).timeout(wait).send()?)
     }
 
     /// Downloads a file of at most `most` bytes.
@@ -99,14 +95,19 @@ impl<'a> Api<'a> {
         if path.is_empty() || !path.chars().all(is_plain) || path.contains("..") {
             return Err(Refusal::lasting("telegram did not say where it is"));
         }
-        let url = format!("{}/file/bot{{{{secret:{TOKEN}}}}}/{path}", self.base);
-        let answer = http_client::send(&Request { url: &url, headers: &[], body: None }, LONG_PATIENCE)?;
+        let url = format!("{}/file/bot{}/{path}", self.base, token()?);
+        let answer = SERVER.get(url).timeout(LONG_PATIENCE).send()?;
         match answer.status {
             200 if answer.body.len() as u64 <= most => Ok(answer.body),
             200 => Err(Refusal::lasting("it is larger than telegram said")),
             status => Err(Refusal { is_temporary: status >= 500, ..Refusal::lasting(&format!("status {status}")) }),
         }
     }
+}
+
+/// The mark that the host replaces by the token.
+fn token() -> Result<String, Refusal> {
+    TOKEN.placeholder().map_err(|error| Refusal::lasting(&error.message))
 }
 
 fn said(answer: &Response) -> Result<Value, Refusal> {
@@ -139,9 +140,9 @@ impl Refusal {
     }
 }
 
-impl From<NoAnswer> for Refusal {
-    fn from(no_answer: NoAnswer) -> Self {
-        Self { is_temporary: no_answer.is_temporary, ..Self::lasting(&no_answer.why) }
+impl From<http::Error> for Refusal {
+    fn from(error: http::Error) -> Self {
+        Self { is_temporary: error.is_temporary(), ..Self::lasting(&error.message) }
     }
 }
 

@@ -1,15 +1,16 @@
 //! Long polling for updates.
 
 use crate::api::Api;
-use crate::bub::plugin::log::{Level, log};
-use crate::bub::types::types::{Envelope, Error, MediaItem, MessageKind, Passage, Provenance};
 use crate::call::is_called;
 use crate::cursor::{Cursor, Me};
-use crate::exports::bub::channel::channel::{Arrival, Inbox};
 use crate::media::{self, Attached};
 use crate::origin::{self, one_line, speaker};
 use crate::settings::Settings;
 use crate::update::{Message, Update};
+use bub_guest::Error;
+use bub_guest::hook::{Arrival, Inbox};
+use bub_guest::log;
+use bub_guest::turn::{Envelope, MediaItem, MessageKind, Passage, Provenance};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -32,7 +33,7 @@ const KNOWN_FOR: i64 = 24 * 3600;
 ///
 /// Telegram's refusal; no update is lost.
 pub fn poll(cursor: Option<&str>) -> Result<Inbox, Error> {
-    let settings = Settings::read();
+    let settings = Settings::read()?;
     let api = Api::new(&settings);
     let mut cursor = Cursor::read(cursor);
     let me = who(&api, &mut cursor)?;
@@ -54,7 +55,7 @@ pub fn poll(cursor: Option<&str>) -> Result<Inbox, Error> {
                 // The next poll starts with this update.
                 Read::Full => break,
             },
-            Err(error) => log(Level::Warn, &format!("update {id} is not understood, and left out: {error}")),
+            Err(error) => log::warn(format!("update {id} is not understood, and left out: {error}")),
         }
         cursor.offset = id + 1;
     }
@@ -164,7 +165,7 @@ impl Reader<'_> {
             );
             let told = self.api.call("sendMessage", &json!({ "chat_id": message.chat.id, "text": text }), 0);
             if let Err(refusal) = told {
-                log(Level::Info, &format!("user {} was not told that they are not allowed: {}", from.id, refusal.why));
+                log::info(format!("user {} was not told that they are not allowed: {}", from.id, refusal.why));
             }
         }
         false

@@ -1,24 +1,5 @@
 //! A Telegram bot: long polling and message delivery. Its state between calls is in the cursor.
 
-wit_bindgen::generate!({
-    inline: "
-        package bub:telegram@0.1.0;
-        world telegram {
-            import bub:plugin/config@0.1.0;
-            import bub:plugin/log@0.1.0;
-            import bub:plugin/secrets@0.1.0;
-            export bub:channel/channel@0.1.0;
-        }
-    ",
-    path: "../../wit",
-    generate_all,
-});
-
-/// The manifest, which the host reads without running the component.
-#[used]
-#[unsafe(link_section = "bub:manifest")]
-static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
-
 mod answer;
 mod api;
 mod arrive;
@@ -32,19 +13,36 @@ mod pieces;
 mod settings;
 mod update;
 
-use bub::plugin::secrets;
-use bub::types::types::{Envelope, Error, ErrorKind};
-use exports::bub::channel::channel::{Description, Guest, Inbox, WebhookRequest, WebhookResponse};
+use bub_guest::hook::{Channel, Description, Inbox, WebhookRequest, WebhookResponse};
+use bub_guest::{Envelope, ErrorKind, Result};
+use settings::Settings;
+
+bub_guest::plugin! {
+    about: "A bot on Telegram.",
+    config: Settings,
+    grants: {
+        /// to reach api.telegram.org, or the Bot API server that `api_base` names; grant that host alone
+        SERVER: Http("*"),
+        /// the same, where that server is on this machine
+        _LOCAL: Http("http://*"),
+        /// to be the bot; it goes into the path of requests, and never to this plugin
+        TOKEN: Secret("telegram_token"),
+    },
+    hooks: {
+        /// to bring messages in and take answers out
+        channel: Telegram,
+    },
+}
 
 struct Telegram;
 
-impl Guest for Telegram {
+impl Channel for Telegram {
     fn describe() -> Description {
         Description {
             name: "telegram".to_owned(),
             needs_debounce: true,
-            // Without a token there is nothing to poll, which is not an error.
-            supports_polling: !matches!(secrets::matches(api::TOKEN, ""), Err(error) if error.kind == ErrorKind::NotFound),
+            // Without a token there is nobody to ask; the host has nothing to complain of then.
+            supports_polling: !matches!(TOKEN.matches(""), Err(error) if error.kind == ErrorKind::NotFound),
             webhook: false,
             supports_edits: true,
             // A repeated send would appear twice.
@@ -52,27 +50,19 @@ impl Guest for Telegram {
         }
     }
 
-    fn poll(cursor: Option<String>) -> Result<Inbox, Error> {
+    fn poll(cursor: Option<String>) -> Result<Inbox> {
         arrive::poll(cursor.as_deref())
     }
 
-    fn receive(_request: WebhookRequest) -> Result<WebhookResponse, Error> {
+    fn receive(_request: WebhookRequest) -> Result<WebhookResponse> {
         Ok(WebhookResponse { status: 404, headers: Vec::new(), body: Vec::new(), arrivals: Vec::new() })
     }
 
-    fn send(message: Envelope, _key: String) -> Result<Option<String>, Error> {
+    fn send(message: Envelope, _key: String) -> Result<Option<String>> {
         answer::send(&message)
     }
 
-    fn update(handle: String, message: Envelope) -> Result<(), Error> {
+    fn update(handle: String, message: Envelope) -> Result<()> {
         answer::update(&handle, &message)
     }
 }
-
-impl Error {
-    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), details: None }
-    }
-}
-
-export!(Telegram);

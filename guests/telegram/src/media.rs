@@ -1,11 +1,11 @@
 //! Attachments of messages.
 
 use crate::api::Api;
-use crate::bub::types::types::{MediaItem, MediaKind, Provenance};
 use crate::origin;
 use crate::update::{File, Message};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bub_guest::turn::{MediaItem, MediaKind, Provenance};
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE: u64 = 2_000_000;

@@ -1,8 +1,8 @@
 //! Provenance of a message's parts: the sender's own, quoted, forwarded, or by another author.
 
-use crate::bub::types::types::{Passage, Provenance};
 use crate::media;
 use crate::update::Message;
+use bub_guest::turn::{Passage, Provenance};
 use serde_json::Value;
 
 /// Maximum characters of a quoted message.

@@ -1,8 +1,9 @@
 //! Settings: allowed users and chats, and the API address.
 
-use crate::bub::plugin::config;
 use crate::update::{Chat, User};
-use serde::de::DeserializeOwned;
+use bub_guest::schema::Either;
+use bub_guest::{Result, Schema, config};
+use serde::Deserialize;
 use serde_json::Value;
 
 /// The default Bot API address.
@@ -11,28 +12,50 @@ const API: &str = "https://api.telegram.org";
 /// Long-polling timeout, in seconds. The host's is a minute.
 const POLL: u64 = 50;
 
-/// `[plugins.telegram.config]`, validated by the host.
+/// The table `[plugins.telegram.config]`.
+#[derive(Deserialize, Schema)]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Ids as text; user names in lower case, without `@`.
-    users: Vec<String>,
-    chats: Vec<String>,
+    /// People who may talk to the bot in private: numeric ids, or names as in `@ada`. Nobody unless named.
+    #[serde(default)]
+    #[schema(with = Vec<Either<i64, String>>)]
+    allow_users: Vec<Value>,
+    /// Groups that the bot listens in, by their numeric ids. None unless named.
+    #[serde(default)]
+    #[schema(with = Vec<Either<i64, String>>)]
+    allow_chats: Vec<Value>,
+    /// Words that call the bot in a group, beside its name.
+    #[serde(default)]
     pub mention: Vec<String>,
-    /// Without a trailing slash.
-    pub api: String,
+    /// Another Bot API server, as in `http://127.0.0.1:8081`.
+    #[serde(default = "telegram")]
+    #[schema(default = "https://api.telegram.org")]
+    api_base: String,
+    /// How long one question for news waits for them.
+    #[serde(default = "longest")]
+    #[schema(maximum = POLL, default = POLL)]
     pub poll_seconds: u64,
 }
 
+fn telegram() -> String {
+    API.to_owned()
+}
+
+fn longest() -> u64 {
+    POLL
+}
+
 impl Settings {
-    pub fn read() -> Self {
-        let listed = |key: &str| get::<Vec<Value>>(key).unwrap_or_default().iter().map(plain).collect();
-        let api = get::<String>("api_base").unwrap_or_else(|| API.to_owned());
-        Self {
-            users: listed("allow_users"),
-            chats: listed("allow_chats"),
-            mention: get("mention").unwrap_or_default(),
-            api: api.trim_end_matches('/').to_owned(),
-            poll_seconds: get("poll_seconds").unwrap_or(POLL).min(POLL),
-        }
+    /// # Errors
+    ///
+    /// `config`, if the table is not as its schema says.
+    pub fn read() -> Result<Self> {
+        config::load()
+    }
+
+    /// Where the Bot API is, without a slash at its end.
+    pub fn api(&self) -> &str {
+        self.api_base.trim_end_matches('/')
     }
 
     /// Whether this person may use the bot in private.
@@ -40,19 +63,19 @@ impl Settings {
         // No user name begins with a digit, so ids and names cannot be confused.
         let name = user.username.as_ref().filter(|name| name.starts_with(char::is_alphabetic));
         let name = name.map(|name| name.to_lowercase());
-        self.users.iter().any(|allowed| *allowed == user.id.to_string() || Some(allowed) == name.as_ref())
+        self.allow_users
+            .iter()
+            .map(plain)
+            .any(|allowed| allowed == user.id.to_string() || Some(&allowed) == name.as_ref())
     }
 
     /// Whether the bot is active in this group.
     pub fn allows_chat(&self, chat: &Chat) -> bool {
-        self.chats.contains(&chat.id.to_string())
+        self.allow_chats.iter().map(plain).any(|allowed| allowed == chat.id.to_string())
     }
 }
 
-fn get<T: DeserializeOwned>(key: &str) -> Option<T> {
-    serde_json::from_str(&config::get(key)?).ok()
-}
-
+/// Numbers as text; names in small letters, without their `@`.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.trim().trim_start_matches('@').to_lowercase(),
@@ -66,14 +89,10 @@ mod tests {
 
     #[test]
     fn people_are_named_by_number_or_name() {
-        let users = [serde_json::json!(42), serde_json::json!("@Ada"), serde_json::json!("43")];
-        let settings = Settings {
-            users: users.iter().map(plain).collect(),
-            chats: vec!["-100".to_owned()],
-            mention: Vec::new(),
-            api: String::new(),
-            poll_seconds: 0,
-        };
+        let table = serde_json::json!({ "allow_users": [42, "@Ada", "43"], "allow_chats": ["-100"] });
+        let _host = bub_guest::test::Host::new().config(table);
+        let settings = Settings::read().unwrap();
+        assert_eq!((settings.api(), settings.poll_seconds), (API, POLL));
         let user = |id, name: &str| User { id, username: Some(name.to_owned()), ..User::default() };
         assert!(settings.allows_user(&user(42, "x")) && settings.allows_user(&user(43, "x")));
         assert!(settings.allows_user(&user(1, "ADA")));
