@@ -1,16 +1,16 @@
 //! The configured server, with retries until a deadline.
 
-use crate::bub::plugin::{config, secrets};
-use crate::bub::types::types::{Error, ErrorKind};
-use crate::error::{error, failed, misconfigured};
 use crate::path::Path;
-use http_client::{NoAnswer, Request, Response};
+use crate::{SERVER, TOKEN};
+use bub_guest::http::{self, Request, Response};
+use bub_guest::{Error, ErrorKind, Result, Schema, config};
+use serde::Deserialize;
 use serde_json::Value;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// Default deadline of one call: below the five seconds that the host allows.
-const PATIENCE: Duration = Duration::from_millis(4_000);
+/// How long one call tries, in milliseconds, unless configured: less than the five seconds that the host gives it.
+const PATIENCE: u64 = 4_000;
 
 /// Maximum attempts.
 const TRIES: u32 = 4;
@@ -20,6 +20,25 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Timeout of one attempt, so that there is time for another.
 const ONE_TRY: Duration = Duration::from_millis(2_500);
+
+/// The table `[plugins.tapes-http.config]`.
+#[derive(Deserialize, Schema)]
+pub struct Settings {
+    /// The server, as in `https://tapes.example.com`.
+    url: String,
+    /// The secret that goes to the server as a bearer token: `tapes`.
+    #[serde(default)]
+    #[schema(with = String)]
+    token: Option<String>,
+    /// How long one call may try, below the deadline of a call.
+    #[serde(default = "patience")]
+    #[schema(default = PATIENCE)]
+    patience_ms: u64,
+}
+
+fn patience() -> u64 {
+    PATIENCE
+}
 
 pub struct Server {
     /// Without a trailing slash.
@@ -35,35 +54,19 @@ pub struct Answer(Response);
 impl Server {
     /// # Errors
     ///
-    /// `config` if the configuration has no valid `url`.
-    pub fn new() -> Result<Self, Error> {
-        let Some(Value::String(url)) = setting("url") else {
-            return Err(misconfigured(
-                "`url` of the plugin's configuration is missing: the server that keeps the tapes",
-            ));
-        };
-        let patience = match setting("patience_ms") {
-            None => PATIENCE,
-            Some(value) => value.as_u64().map(Duration::from_millis).ok_or_else(|| {
-                misconfigured(format!("`patience_ms` of the plugin's configuration: `{value}` is no number"))
-            })?,
-        };
-        let token = match setting("token") {
-            None => None,
-            Some(Value::String(name)) => Some(secrets::placeholder(&name)?),
-            Some(value) => {
-                let message = format!("`token` of the plugin's configuration: `{value}` is no secret's name");
-                return Err(misconfigured(message));
-            }
-        };
-        Ok(Self { url: url.trim_end_matches('/').to_owned(), token, patience })
+    /// `config` when there is no `url` in the configuration, or it is none.
+    pub fn new() -> Result<Self> {
+        let settings: Settings = config::load()?;
+        let token = settings.token.map(|name| TOKEN.placeholder_of(&name)).transpose()?;
+        let url = settings.url.trim_end_matches('/').to_owned();
+        Ok(Self { url, token, patience: Duration::from_millis(settings.patience_ms) })
     }
 
     /// # Errors
     ///
-    /// The server's refusal, or why it cannot be reached.
-    pub fn get(&self, path: &Path) -> Result<Answer, Error> {
-        self.understood(self.ask(path, Vec::new(), None)?, false)
+    /// What the server refused, or why it could not be asked.
+    pub fn get(&self, path: &Path) -> Result<Answer> {
+        self.understood(self.ask(SERVER.get(self.at(path)))?, false)
     }
 
     /// Like [`Server::get`]; `None` if the server does not know the path.
@@ -71,8 +74,8 @@ impl Server {
     /// # Errors
     ///
     /// As [`Server::get`].
-    pub fn get_if_known(&self, path: &Path) -> Result<Option<Answer>, Error> {
-        match self.ask(path, Vec::new(), None)? {
+    pub fn get_if_known(&self, path: &Path) -> Result<Option<Answer>> {
+        match self.ask(SERVER.get(self.at(path)))? {
             Response { status: 404 | 405, .. } => Ok(None),
             response => self.understood(response, false).map(Some),
         }
@@ -83,26 +86,29 @@ impl Server {
     /// # Errors
     ///
     /// As [`Server::get`].
-    pub fn post(&self, path: &Path, last: Option<u64>, key: Option<&str>, body: &str) -> Result<Answer, Error> {
+    pub fn post(&self, path: &Path, last: Option<u64>, key: Option<&str>, body: &str) -> Result<Answer> {
         let key = key.map_or_else(chance, str::to_owned);
-        let mut headers = vec![("content-type", "application/jsonl".to_owned()), ("idempotency-key", key)];
-        if let Some(last) = last {
-            headers.push(("if-match", format!("\"{last}\"")));
-        }
-        self.understood(self.ask(path, headers, Some(body))?, true)
+        let request =
+            SERVER.post(self.at(path)).header("content-type", "application/jsonl").header("idempotency-key", key);
+        let request = match last {
+            Some(last) => request.header("if-match", format!("\"{last}\"")),
+            None => request,
+        };
+        self.understood(self.ask(request.body(body))?, true)
     }
 
-    fn ask(&self, path: &Path, mut headers: Vec<(&str, String)>, body: Option<&str>) -> Result<Response, Error> {
+    fn at(&self, path: &Path) -> String {
+        format!("{}{}", self.url, path.as_str())
+    }
+
+    fn ask(&self, mut request: Request) -> Result<Response> {
         let begun = Instant::now();
-        let wrong = || misconfigured(format!("`url` of the plugin's configuration: `{}` is no address", self.url));
-        if !http_client::is_address(&self.url) {
-            return Err(wrong());
+        if http::parts(&self.url).is_none() {
+            return Err(Error::config(format!("`url` of the plugin's configuration: `{}` is no address", self.url)));
         }
-        let url = format!("{}{}", self.url, path.as_str());
         if let Some(token) = &self.token {
-            headers.push(("authorization", format!("Bearer {token}")));
+            request = request.header("authorization", format!("Bearer {token}"));
         }
-        let request = Request { url: &url, headers: &headers, body: body.map(str::as_bytes) };
         let mut why = String::new();
         for tried in 0..TRIES {
             if tried > 0 {
@@ -112,17 +118,18 @@ impl Server {
             if left.is_zero() {
                 break;
             }
-            match http_client::send(&request, left.min(ONE_TRY)) {
+            request = request.timeout(left.min(ONE_TRY));
+            match request.send() {
                 Ok(response) if is_temporary(response.status) => why = said(&response),
                 Ok(response) => return Ok(response),
-                Err(NoAnswer { why: reason, is_temporary: true }) => why = reason,
-                Err(NoAnswer { why, .. }) => return Err(failed(format!("the server `{}`: {why}", self.url))),
+                Err(error) if error.is_temporary() => why = error.message,
+                Err(error) => return Err(Error::temporary(format!("the server `{}`: {error}", self.url))),
             }
         }
-        Err(failed(format!("the server `{}` cannot be asked: {why}", self.url)))
+        Err(Error::temporary(format!("the server `{}` cannot be asked: {why}", self.url)))
     }
 
-    fn understood(&self, response: Response, is_write: bool) -> Result<Answer, Error> {
+    fn understood(&self, response: Response, is_write: bool) -> Result<Answer> {
         let kind = match response.status {
             200 => None,
             412 if is_write => None,
@@ -133,7 +140,7 @@ impl Server {
         };
         match kind {
             None => Ok(Answer(response)),
-            Some(kind) => Err(error(kind, format!("the server `{}` refused: {}", self.url, said(&response)))),
+            Some(kind) => Err(Error::new(kind, format!("the server `{}` refused: {}", self.url, said(&response)))),
         }
     }
 }
@@ -149,16 +156,16 @@ impl Answer {
 
     /// # Errors
     ///
-    /// It is not UTF-8.
-    pub fn text(&self) -> Result<&str, Error> {
-        std::str::from_utf8(&self.0.body).map_err(|_| failed("the server answered what is no text"))
+    /// It is no UTF-8.
+    pub fn text(&self) -> Result<&str> {
+        std::str::from_utf8(&self.0.body).map_err(|_| Error::temporary("the server answered what is no text"))
     }
 
     /// # Errors
     ///
-    /// It is not JSON.
-    pub fn json(&self) -> Result<Value, Error> {
-        serde_json::from_slice(&self.0.body).map_err(|_| failed("the server answered what is no JSON"))
+    /// It is no JSON.
+    pub fn json(&self) -> Result<Value> {
+        serde_json::from_slice(&self.0.body).map_err(|_| Error::temporary("the server answered what is no JSON"))
     }
 }
 
@@ -176,11 +183,7 @@ fn said(response: &Response) -> String {
     }
 }
 
-fn setting(key: &str) -> Option<Value> {
-    serde_json::from_str(&config::get(key)?).ok()
-}
-
-/// A random key for a write.
+/// A key for a write that nobody but this call repeats.
 fn chance() -> String {
     let half = || RandomState::new().build_hasher().finish();
     format!("once-{:016x}{:016x}", half(), half())

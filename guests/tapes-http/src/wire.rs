@@ -1,7 +1,7 @@
 //! Entries as tape lines, byte for byte, and bodies of writes.
 
-use crate::bub::tape::entries::Entry;
-use crate::exports::bub::tape::store::Batch;
+use bub_guest::hook::Batch;
+use bub_guest::tape::Entry;
 use serde_json::json;
 
 /// The tape of a sidecar; any other tape itself.
@@ -134,10 +134,7 @@ mod tests {
 
     #[test]
     fn a_write_declares_the_number_of_its_lines() {
-        let reset = crate::exports::bub::tape::store::Reset {
-            archive: Some("t.jsonl.1.bak".to_owned()),
-            kept: vec![entry("{}")],
-        };
+        let reset = bub_guest::hook::Reset { archive: Some("t.jsonl.1.bak".to_owned()), kept: vec![entry("{}")] };
         let batch =
             Batch { tape: "t".to_owned(), last: Some(6), reset: Some(reset), entries: vec![entry("{}"), entry("{}")] };
         let body = body(&[batch], Some("k"));
