@@ -14,7 +14,6 @@ pub mod system;
 
 use crate::budget::{Budget, Category, Tracker};
 use crate::compress::Compression;
-use crate::exports::bub::context::selector::{Part, Selected};
 use crate::options::{LEAST_BUDGET, Language, Options};
 use crate::pin::{self, ActiveTask, Goal};
 use crate::retrieval::{self, Memory};
@@ -23,8 +22,9 @@ use crate::source::Source;
 use crate::summary::{self, Summary};
 use crate::thread::{self, Unit};
 use crate::window::{CONTINUE, Fitted, Phase, Window, weigh_one};
-use crate::{Error, ErrorKind};
 use bub_estimate::chat;
+use bub_guest::view::{Part, Selected};
+use bub_guest::{Error, ErrorKind};
 use left::{Covered, Left};
 use serde_json::{Value, json};
 use system::Cut;
@@ -76,7 +76,7 @@ pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Res
         let message = format!(
             "the model's window leaves {total} tokens for a request, and {LEAST_BUDGET} are the least: lower `max_tokens`, or set its window in `[windows]`"
         );
-        return Err(Error { kind: ErrorKind::Config, message, details: None });
+        return Err(Error::new(ErrorKind::Config, message));
     }
     let first = source.first()?;
     let phase = first.as_ref().map_or(0, |first| first.id);

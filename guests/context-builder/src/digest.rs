@@ -1,10 +1,10 @@
 //! Summaries of messages that have left the window, in contiguous parts, so that none is skipped.
 
 use crate::Error;
-use crate::bub::tape::entries::Entry;
 use crate::summary::{self, Summary};
 use crate::thread::{self, Unit, exchanges};
 use crate::window::CONTINUE;
+use bub_guest::tape::Entry;
 use serde_json::Value;
 
 /// Maximum entries of a part.

@@ -1,9 +1,9 @@
 //! A tape for tests, as the host shows it.
 
-use crate::bub::context::recall;
-use crate::bub::tape::entries::{Entry, Query};
 use crate::source::Source;
-use crate::{Error, ErrorKind};
+use bub_guest::recall;
+use bub_guest::tape::{Entry, Query};
+use bub_guest::{Error, ErrorKind};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ impl Source for Store {
     fn query(&self, sidecar: Option<&str>, query: &Query, max: u32, timeout_ms: u32) -> Result<Vec<Entry>, Error> {
         self.asked.borrow_mut().push(timeout_ms);
         if let Some(kind) = self.broken {
-            return Err(Error { kind, message: "it is broken".to_owned(), details: None });
+            return Err(Error::new(kind, "it is broken"));
         }
         let entries = match sidecar {
             None => self.tape.0.clone(),
@@ -133,7 +133,7 @@ impl Source for Store {
     fn recall(&self, question: &str, options: &recall::Options) -> Result<recall::Answer, Error> {
         self.asked.borrow_mut().push(options.timeout_ms);
         if let Some(kind) = self.broken {
-            return Err(Error { kind, message: "it is broken".to_owned(), details: None });
+            return Err(Error::new(kind, "it is broken"));
         }
         let words: Vec<String> =
             bub_estimate::terms(question).into_keys().filter(|term| !term.starts_with('~')).collect();

@@ -1,16 +1,15 @@
 //! Data stored after a turn, in the sidecars: the exchange for retrieval, and summaries. Errors are only logged, since
 //! the turn is over.
 
-use crate::bub::model::chat;
-use crate::bub::model::exchange::{Event, Request};
-use crate::bub::tape::entries::{Draft, Entry, Query, Start};
-use crate::bub::tape::tape::Tape;
-use crate::bub::turn::turn::Turn;
 use crate::digest::{self, Rule, Thread};
 use crate::options::{Language, Options};
 use crate::source;
 use crate::summary::{self, Summary};
-use crate::{Error, ErrorKind, SELECTED, SIDECAR, log_line};
+use crate::{EVENTS, MODEL, SELECTED, SIDECAR, TAPE, log_line};
+use bub_guest::Turn;
+use bub_guest::model::Request;
+use bub_guest::tape::{Draft, Entry, Query, Start};
+use bub_guest::{Error, ErrorKind, Tape};
 use serde_json::{Value, json};
 
 /// Prefix of ephemeral sessions.
@@ -22,7 +21,7 @@ pub fn after_turn(turn: &Turn, options: impl FnOnce() -> Result<Options, Error>)
     if turn.session_id().starts_with(PASSING) {
         return Ok(());
     }
-    let tape = turn.tape()?;
+    let tape = turn.tape(TAPE)?;
     let Some(note) = newest(&tape, SELECTED)? else { return Ok(()) };
     if newest(&tape, "loop.start")?.is_none_or(|start| start.id > note.id) {
         return Ok(());
@@ -38,7 +37,7 @@ pub fn after_turn(turn: &Turn, options: impl FnOnce() -> Result<Options, Error>)
 /// Makes the next summaries, when enough has left the window.
 fn summarise(turn: &Turn, tape: &Tape, options: &Options, metadata: &Value) -> Result<(), Error> {
     let Some(window_start) = metadata["windowStart"].as_u64() else { return Ok(()) };
-    let sidecar = tape.sidecar(SIDECAR)?;
+    let sidecar = tape.sidecar(EVENTS, SIDECAR)?;
     let last = newest(&sidecar, summary::EVENT)?.and_then(|entry| Summary::of(&source::data(&entry)?));
     let rule = Rule {
         phase: tape.last_anchor(None, None)?.map_or(0, |anchor| anchor.id),
@@ -120,20 +119,13 @@ fn ask(
             json!({ "role": "system", "content": task }).to_string(),
             json!({ "role": "user", "content": format!("{before}\n\n{conversation}").trim() }).to_string(),
         ],
-        tools: Vec::new(),
         max_tokens: Some(u32::try_from(most).unwrap_or(u32::MAX).max(64)),
         purpose: "summary".to_owned(),
-        options: None,
+        ..Request::default()
     };
-    let completion = chat::complete(turn, &request)?;
-    let mut content = String::new();
-    while let Some(event) = completion.next()? {
-        if let Event::Text(text) = event {
-            content.push_str(&text);
-        }
-    }
+    let content = MODEL.ask(turn, &request)?;
     if content.trim().is_empty() {
-        return Err(Error { kind: ErrorKind::Provider, message: "it said nothing".to_owned(), details: None });
+        return Err(Error::new(ErrorKind::Provider, "it said nothing"));
     }
     Ok(content)
 }
@@ -146,9 +138,8 @@ fn newest(tape: &Tape, name: &str) -> Result<Option<Entry>, Error> {
 /// stays: there is one summary at a time per session.
 fn write(sidecar: &Tape, name: &str, data: &Value) -> Result<(), Error> {
     let last = sidecar.tail(None, 1)?.last().map_or(0, |entry| entry.id);
-    let payload = json!({ "name": name, "data": data }).to_string();
-    let draft = Draft { kind: "event".to_owned(), payload, meta: r#"{"context": false}"#.to_owned() };
-    match sidecar.append_if(last, &[draft]) {
+    let draft = Draft { meta: r#"{"context": false}"#.to_owned(), ..Draft::event(name, data) };
+    match sidecar.writer(EVENTS).append_if(last, &[draft]) {
         Err(Error { kind: ErrorKind::Conflict, .. }) => Ok(()),
         written => written.map(drop),
     }

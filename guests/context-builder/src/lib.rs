@@ -1,31 +1,6 @@
 //! A selector that builds the whole context within a budget: system prompt, summary, memories, recent messages, current
 //! input, pinned instruction.
 
-wit_bindgen::generate!({
-    inline: "
-        package bub:context-builder@0.1.0;
-        world context-builder {
-            import bub:plugin/config@0.1.0;
-            import bub:plugin/log@0.1.0;
-            import bub:tape/tape@0.1.0;
-            import bub:turn/turn@0.1.0;
-            import bub:context/view@0.1.0;
-            import bub:context/recall@0.1.0;
-            import bub:model/chat@0.1.0;
-            export bub:context/selector@0.1.0;
-            export bub:hooks/after-turn@0.1.0;
-            export bub:tools/tools@0.1.0;
-        }
-    ",
-    path: "../../wit",
-    generate_all,
-});
-
-/// The manifest, which the host reads without running the component.
-#[used]
-#[unsafe(link_section = "bub:manifest")]
-static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
-
 mod budget;
 mod build;
 mod compress;
@@ -45,65 +20,66 @@ mod thread;
 mod tool;
 mod window;
 
-use bub::context::view::WrittenPart;
-use bub::plugin::config;
-use bub::plugin::log::{Level, log};
-use bub::tools::schema::ToolSpec;
-use bub::turn::turn::Turn;
-use bub::types::types::{Error, ErrorKind, MessageKind, Prompt};
 use bub_estimate::Ratio;
+use bub_guest::log::{Level, log};
+use bub_guest::view::{Selected, WrittenPart};
+use bub_guest::{Error, MessageKind, Prompt, Result, Turn, View, config};
 use build::Request;
 use build::system::Part;
-use exports::bub::context::selector::{Selected, View};
-use exports::bub::{context, hooks, tools};
 use options::Options;
 use scale::Scale;
 use serde_json::{Map, Value};
 
-/// This plugin's sidecar for summaries.
+bub_guest::plugin! {
+    about: "Builds the whole context within a budget: system prompt, summary, memories, recent messages, the goal.",
+    config: options::Table,
+    after_turn: "selected",
+    grants: {
+        /// to find what memory, notes and earlier conversations know
+        RECALL: Recall,
+        /// to read what has left the window
+        TAPE: TapeRead,
+        /// to keep summaries beside the tape, and a session's options on it
+        EVENTS: TapeEvent,
+        /// to summarise with `summary_model`, where one is set
+        MODEL: Model("*"),
+    },
+    hooks: {
+        /// to build the context
+        selector: select,
+        /// to summarise what has left the window
+        after_turn: after_turn,
+    },
+    tools: [tool::context],
+}
+
+/// This plugin's sidecar: the summary.
 const SIDECAR: &str = "context-builder";
 
 /// The event with the notes of a selection.
 const SELECTED: &str = "context.selected";
 
-struct ContextBuilder;
-
-impl context::selector::Guest for ContextBuilder {
-    fn select(view: View) -> Result<Selected, Error> {
-        let session = source::newest(&view, None, tool::EVENT)?;
-        let session = session.and_then(|session| session.as_object().cloned()).unwrap_or_default();
-        let options = read(&session)?;
-        let built = build::context(&options, &request(&view), &view)?;
-        if options.debug {
-            built.log.iter().for_each(|line| log_line(false, line));
-        }
-        if let Some(said) = &built.said {
-            view.replace_new_messages(&said.iter().map(Value::to_string).collect::<Vec<_>>())?;
-        }
-        Ok(built.selected())
+fn select(view: &View) -> Result<Selected> {
+    let session = source::newest(view, None, tool::EVENT)?;
+    let session = session.and_then(|session| session.as_object().cloned()).unwrap_or_default();
+    let options = read(&session)?;
+    let built = build::context(&options, &request(view), view)?;
+    if options.debug {
+        built.log.iter().for_each(|line| log_line(false, line));
     }
+    if let Some(said) = &built.said {
+        view.replace_new_messages(&said.iter().map(Value::to_string).collect::<Vec<_>>())?;
+    }
+    Ok(built.selected())
 }
 
-impl hooks::after_turn::Guest for ContextBuilder {
-    fn after_turn(turn: Turn, _output: String) {
-        if turn.message().kind == MessageKind::Command {
-            return;
-        }
-        let options = || tool::session(&turn).and_then(|session| read(&session));
-        if let Err(error) = keep::after_turn(&turn, options) {
-            log_line(true, &format!("nothing is kept of the turn: {}", error.message));
-        }
+fn after_turn(turn: &Turn, _output: String) {
+    if turn.message().kind == MessageKind::Command {
+        return;
     }
-}
-
-impl tools::tools::Guest for ContextBuilder {
-    fn list_tools() -> Vec<ToolSpec> {
-        vec![tool::spec()]
-    }
-
-    fn call_tool(turn: Turn, _name: String, arguments: String) -> Result<String, Error> {
-        let arguments: Map<String, Value> = serde_json::from_str(&arguments).unwrap_or_default();
-        Ok(Value::from(tool::call(&turn, &arguments)?).to_string())
+    let options = || tool::session(turn).and_then(|session| read(&session));
+    if let Err(error) = keep::after_turn(turn, options) {
+        log_line(true, &format!("nothing is kept of the turn: {}", error.message));
     }
 }
 
@@ -132,19 +108,16 @@ fn part(written: WrittenPart) -> Part {
     Part { name, text: part.text, cut: part.cut }
 }
 
-fn read(session: &Map<String, Value>) -> Result<Options, Error> {
-    let wrong = |message| Error { kind: ErrorKind::Config, message, details: None };
-    Options::read(configured, session).map_err(wrong)
+fn read(session: &Map<String, Value>) -> Result<Options> {
+    Options::read(configured, session).map_err(Error::config)
 }
 
 /// The configured value of an option.
 fn configured(key: &str) -> Option<Value> {
-    serde_json::from_str(&config::get(key)?).ok()
+    config::get(key).ok().flatten()
 }
 
 /// Logs a line.
 fn log_line(warns: bool, line: &str) {
     log(if warns { Level::Warn } else { Level::Debug }, line);
 }
-
-export!(ContextBuilder);

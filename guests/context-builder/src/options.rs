@@ -1,6 +1,8 @@
 //! Options: validated values of the configuration, overridden by the session's.
 
 use crate::budget::Shares;
+use bub_guest::Schema;
+use bub_guest::schema::{Choice, Field, Literal, Node, Object};
 use serde_json::{Map, Value, json};
 
 /// The minimum budget of a conversation.
@@ -61,28 +63,51 @@ enum Kind {
     /// Minimum and maximum.
     Number(u64, u64),
     Fraction,
-    Word(&'static [&'static str]),
-    Words(&'static [&'static str]),
+    Word(&'static [Choice]),
+    Words(&'static [Choice]),
     Text,
 }
 
-/// An option: key, default, type and description.
+/// An option: its key, what holds unless it is set, what it must be.
 pub struct Key {
     pub name: &'static str,
     default: fn() -> Value,
     kind: Kind,
-    pub about: &'static str,
 }
 
-const CATEGORIES: &[&str] = &["user_preference", "note", "history"];
-const LANGUAGES: &[&str] = &["auto", "zh", "en"];
+const CATEGORIES: &[Choice] = &[choice("user_preference"), choice("note"), choice("history")];
+const LANGUAGES: &[Choice] = &[choice("auto"), choice("zh"), choice("en")];
 const MANY: u64 = 100_000_000;
 
 macro_rules! keys {
     ($($name:literal = $default:tt, $kind:expr, $about:literal;)*) => {
         /// All options, in display order.
         pub const KEYS: &[Key] =
-            &[$(Key { name: $name, default: || json!($default), kind: $kind, about: $about }),*];
+            &[$(Key { name: $name, default: || json!($default), kind: $kind }),*];
+
+        /// The same as members of the configuration.
+        const FIELDS: &[Field] = &[$({
+            const KIND: Kind = $kind;
+            const RULES: &[(&str, Literal)] = KIND.rules(&KIND.bounds());
+            Field {
+                name: $name,
+                about: &[$about],
+                node: KIND.node(),
+                required: false,
+                rules: RULES,
+                default: Some(Literal::Json(stringify!($default))),
+            }
+        }),*];
+
+        /// The same as arguments of a tool that reads what a person types.
+        pub const ANY: &[Field] = &[$(Field {
+            name: $name,
+            about: &[$about],
+            node: Node::Any,
+            required: false,
+            rules: &[],
+            default: Some(Literal::Json(stringify!($default))),
+        }),*];
     };
 }
 
@@ -109,6 +134,49 @@ keys! {
     "summary_model" = null, Kind::Text, "`provider:model` that summarises; none: sentences are quoted";
     "summary_after_messages" = 10, Kind::Number(1, 10_000), "messages that leave the window before the next summary";
     "summary_after_tokens" = 2000, Kind::Number(1, MANY), "tokens, the same";
+}
+
+const fn choice(name: &'static str) -> Choice {
+    Choice { name, about: &[] }
+}
+
+/// The table `[plugins.context-builder.config]`.
+pub struct Table;
+
+impl Schema for Table {
+    const NODE: Node = Node::Object(&Object { about: &[], fields: FIELDS, closed: true });
+}
+
+impl Kind {
+    const fn node(&self) -> Node {
+        match self {
+            Self::Flag => Node::Boolean,
+            Self::Number(..) => Node::Integer { unsigned: true },
+            Self::Fraction => Node::Number,
+            Self::Word(words) => Node::Choice(words),
+            Self::Words(_) => Node::List(&Node::Choice(CATEGORIES)),
+            Self::Text => Node::String,
+        }
+    }
+
+    /// The keywords of the schema, as many as [`rules`](Self::rules) takes of them.
+    const fn bounds(&self) -> [(&'static str, Literal); 2] {
+        match self {
+            Self::Number(least, most) => {
+                [("minimum", Literal::Integer(*least as i128)), ("maximum", Literal::Integer(*most as i128))]
+            }
+            Self::Fraction => [("minimum", Literal::Integer(0)), ("maximum", Literal::Integer(1))],
+            _ => [("pattern", Literal::Text(":")); 2],
+        }
+    }
+
+    const fn rules<'a>(&self, bounds: &'a [(&'static str, Literal); 2]) -> &'a [(&'static str, Literal)] {
+        match self {
+            Self::Number(..) | Self::Fraction => bounds,
+            Self::Text => bounds.split_at(1).0,
+            _ => &[],
+        }
+    }
 }
 
 impl Key {
@@ -154,7 +222,9 @@ impl Key {
     }
 
     fn takes(&self, value: &Value) -> bool {
-        let is_among = |value: &Value, words: &[&str]| value.as_str().is_some_and(|word| words.contains(&word));
+        let is_among = |value: &Value, words: &[Choice]| {
+            value.as_str().is_some_and(|word| words.iter().any(|choice| choice.name == word))
+        };
         match &self.kind {
             Kind::Flag => value.is_boolean(),
             Kind::Number(least, most) => value.as_u64().is_some_and(|number| (*least..=*most).contains(&number)),
@@ -166,19 +236,15 @@ impl Key {
     }
 
     fn wanted(&self) -> String {
+        let names = |words: &[Choice]| words.iter().map(|choice| choice.name).collect::<Vec<_>>().join(" ");
         match &self.kind {
             Kind::Flag => "true or false".to_owned(),
             Kind::Number(least, most) => format!("a whole number from {least} to {most}"),
             Kind::Fraction => "a number from 0 to 1".to_owned(),
-            Kind::Word(words) => format!("one of {}", words.join(" ")),
-            Kind::Words(words) => format!("some of {}", words.join(" ")),
+            Kind::Word(words) => format!("one of {}", names(words)),
+            Kind::Words(words) => format!("some of {}", names(words)),
             Kind::Text => "`provider:model`, or none".to_owned(),
         }
-    }
-
-    /// The JSON Schema for a tool.
-    pub fn schema(&self) -> Value {
-        json!({ "description": format!("{} [default: {}].", self.about, (self.default)()) })
     }
 }
 

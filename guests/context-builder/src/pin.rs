@@ -6,12 +6,12 @@
 //! in the middle of the work, stores it in its state.
 
 use crate::Error;
-use crate::bub::tape::entries::{Query, Start};
 use crate::build::Request;
 use crate::source::{self, PATIENCE, Source};
 use crate::thread::{self, Exchange, Unit};
 use crate::window::{CONTINUE, Window};
 use bub_estimate::{Intent, intent, spoken};
+use bub_guest::tape::{Query, Start};
 use serde_json::Value;
 
 /// Maximum characters of the repeated goal.

@@ -1,10 +1,10 @@
 //! Long-term retrieval from memory, daily notes and earlier conversations. The host keeps the index and decides on
 //! access.
 
-use crate::bub::context::recall;
 use crate::options::{Category, Language, Options};
 use crate::source::Source;
-use crate::{Error, ErrorKind};
+use bub_guest::recall;
+use bub_guest::{Error, ErrorKind};
 
 /// Requested hits: some may be in the system prompt, which is cut later.
 const HITS: u32 = 64;

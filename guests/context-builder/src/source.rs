@@ -1,9 +1,10 @@
 //! The source of entries: an abstraction of the host's view.
 
-use crate::bub::context::recall::{self, Answer, Options};
-use crate::bub::context::view::View;
-use crate::bub::tape::entries::{Entry, Query, Start};
-use crate::{Error, ErrorKind};
+use crate::RECALL;
+use bub_guest::View;
+use bub_guest::recall::{Answer, Options};
+use bub_guest::tape::{Entry, Query, Start};
+use bub_guest::{Error, ErrorKind};
 use serde_json::Value;
 
 pub trait Source {
@@ -31,7 +32,7 @@ impl Source for View {
     }
 
     fn recall(&self, question: &str, options: &Options) -> Result<Answer, Error> {
-        recall::search(self, question, options)
+        RECALL.search(self, question, options)
     }
 }
 
@@ -45,16 +46,7 @@ pub fn newest_events(name: &str, limit: u32) -> Query {
 
 /// Events from that start on.
 pub fn events(start: Start) -> Query {
-    Query {
-        start,
-        kinds: vec!["event".to_owned()],
-        name: None,
-        text: None,
-        since: None,
-        until: None,
-        newest_first: false,
-        limit: None,
-    }
+    Query { start, kinds: vec!["event".to_owned()], ..Query::default() }
 }
 
 /// The data of the newest event of that name that this plugin could have written.

@@ -1,8 +1,9 @@
 //! The thread's summary: a derived record in the sidecar, never an edit of the tape.
 
+use crate::SIDECAR;
 use crate::options::Language;
 use crate::source::{self, Source};
-use crate::{Error, SIDECAR};
+use bub_guest::Error;
 use serde_json::{Value, json};
 
 /// The event of a summary.

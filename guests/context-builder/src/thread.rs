@@ -1,7 +1,7 @@
 //! Grouping of entries into exchanges: a user message and everything that follows from it.
 
-use crate::bub::tape::entries::Entry;
 use bub_estimate::chat;
+use bub_guest::tape::Entry;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;

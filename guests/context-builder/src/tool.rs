@@ -1,39 +1,51 @@
 //! `,context`: shows and changes the options of this session.
 
-use crate::bub::tape::entries::Draft;
-use crate::bub::tools::schema::{Effect, ToolSpec};
-use crate::bub::turn::turn::Turn;
-use crate::options::{self, KEYS, Key, Options};
-use crate::{Error, ErrorKind, SELECTED, configured, pin, source};
+use crate::options::{self, ANY, KEYS, Key, Options};
+use crate::{EVENTS, SELECTED, TAPE, configured, pin, source};
+use bub_guest::schema::{Field, Literal, Node, Object};
+use bub_guest::tape::Draft;
+use bub_guest::{Error, Result, Schema, Turn, tool};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// The event with all options that the session has set.
 pub const EVENT: &str = "context.settings";
 
-pub const NAME: &str = "context";
-
-/// The name of this selector.
+/// The name under which this plugin selects.
 const NAMED: &str = "context-builder";
 
-pub fn spec() -> ToolSpec {
-    let mut properties = Map::new();
-    properties.insert(
-        "action".to_owned(),
-        json!({ "type": "string", "description": "`show`; `set`, with options behind it; `reset`, to what is configured; `done`, which ends the pinned goal [default: show]." }),
-    );
-    properties.extend(KEYS.iter().map(|key| (key.name.to_owned(), key.schema())));
-    ToolSpec {
-        name: NAME.to_owned(),
-        description: "Show how the context of this session is built, or change it: `,context set KEY=VALUE`."
-            .to_owned(),
-        parameters: json!({ "type": "object", "properties": properties }).to_string(),
-        for_model: false,
-        effect: Effect::Write,
-        reads_outside: false,
-    }
+/// What to do, and the options behind `set`. The plugin itself checks their values, so that it can say what they must be.
+#[derive(Deserialize)]
+pub struct Arguments(Map<String, Value>);
+
+impl Schema for Arguments {
+    const NODE: Node = Node::Object(&Object { about: &[], fields: &FIELDS, closed: false });
 }
 
-pub fn call(turn: &Turn, arguments: &Map<String, Value>) -> Result<String, Error> {
+const FIELDS: [Field; 1 + ANY.len()] = {
+    let mut fields = [ACTION; 1 + ANY.len()];
+    let mut at = 0;
+    while at < ANY.len() {
+        fields[at + 1] = ANY[at];
+        at += 1;
+    }
+    fields
+};
+
+const ACTION: Field = Field {
+    name: "action",
+    about: &[
+        "`show`; `set`, with options behind it; `reset`, to what is configured; `done`, which ends the pinned goal.",
+    ],
+    node: Node::String,
+    required: false,
+    rules: &[],
+    default: Some(Literal::Text("show")),
+};
+
+/// Show how the context of this session is built, or change it: `,context set KEY=VALUE`.
+#[tool(effect = write, for_people)]
+pub fn context(turn: &Turn, Arguments(arguments): Arguments) -> Result<String> {
     let given: Map<String, Value> =
         arguments.iter().filter(|(key, _)| *key != "action").map(|(key, value)| (key.clone(), value.clone())).collect();
     match (arguments.get("action").and_then(Value::as_str).unwrap_or("show"), given.is_empty()) {
@@ -45,10 +57,11 @@ pub fn call(turn: &Turn, arguments: &Map<String, Value>) -> Result<String, Error
         ("set", false) => {
             let mut session = session(turn)?;
             for (key, value) in given {
-                session.insert(key.clone(), Key::named(&key).and_then(|key| key.accept(value)).map_err(invalid)?);
+                session
+                    .insert(key.clone(), Key::named(&key).and_then(|key| key.accept(value)).map_err(Error::invalid)?);
             }
-            // Validated together: shares that are valid separately may exceed 100 percent.
-            Options::read(configured, &session).map_err(invalid)?;
+            // All together: shares that are right one by one may be too much.
+            Options::read(configured, &session).map_err(Error::invalid)?;
             write(turn, &session)?;
             show(&session)
         }
@@ -57,18 +70,20 @@ pub fn call(turn: &Turn, arguments: &Map<String, Value>) -> Result<String, Error
             show(&Map::new())
         }
         ("set", true) => {
-            Err(invalid("`set` needs an option and a value, as in `,context set total_budget=32000`".to_owned()))
+            Err(Error::invalid("`set` needs an option and a value, as in `,context set total_budget=32000`".to_owned()))
         }
         ("show" | "reset" | "done", false) => {
-            Err(invalid("options stand behind `set`, as in `,context set total_budget=32000`".to_owned()))
+            Err(Error::invalid("options stand behind `set`, as in `,context set total_budget=32000`".to_owned()))
         }
-        (other, _) => Err(invalid(format!("`{other}` is no action: there are `show`, `set`, `reset` and `done`"))),
+        (other, _) => {
+            Err(Error::invalid(format!("`{other}` is no action: there are `show`, `set`, `reset` and `done`")))
+        }
     }
 }
 
-/// The latest selection of the session: cuts, omissions and the goal.
-fn latest(turn: &Turn) -> Result<String, Error> {
-    let entry = turn.tape()?.query(&source::newest_events(SELECTED, 1))?.next(1)?.pop();
+/// What the latest selection of the session came to: what was cut, what is not shown, and the goal.
+fn latest(turn: &Turn) -> Result<String> {
+    let entry = turn.tape(TAPE)?.query(&source::newest_events(SELECTED, 1))?.next(1)?.pop();
     let Some(notes) = entry.as_ref().and_then(source::data).filter(|notes| notes["selector"] == NAMED) else {
         return Ok("nothing was selected yet".to_owned());
     };
@@ -102,32 +117,27 @@ fn latest(turn: &Turn) -> Result<String, Error> {
     Ok(lines.join("\n"))
 }
 
-fn write(turn: &Turn, session: &Map<String, Value>) -> Result<(), Error> {
+fn write(turn: &Turn, session: &Map<String, Value>) -> Result<()> {
     append(turn, EVENT, &session.clone().into())
 }
 
-fn append(turn: &Turn, name: &str, data: &Value) -> Result<(), Error> {
-    let payload = json!({ "name": name, "data": data }).to_string();
-    let draft = Draft { kind: "event".to_owned(), payload, meta: r#"{"context": false}"#.to_owned() };
-    turn.tape()?.append(&[draft]).map(drop)
+fn append(turn: &Turn, name: &str, data: &Value) -> Result<()> {
+    let draft = Draft { meta: r#"{"context": false}"#.to_owned(), ..Draft::event(name, data) };
+    turn.tape(TAPE)?.writer(EVENTS).append(&[draft]).map(drop)
 }
 
-/// The options that the session has set.
-pub fn session(turn: &Turn) -> Result<Map<String, Value>, Error> {
-    let entry = turn.tape()?.query(&source::newest_events(EVENT, 1))?.next(1)?.pop();
+/// What the session has set.
+pub fn session(turn: &Turn) -> Result<Map<String, Value>> {
+    let entry = turn.tape(TAPE)?.query(&source::newest_events(EVENT, 1))?.next(1)?.pop();
     Ok(entry.and_then(|entry| source::data(&entry)?.as_object().cloned()).unwrap_or_default())
 }
 
-/// One line per option, with a star for the session's own.
-fn show(session: &Map<String, Value>) -> Result<String, Error> {
-    let values = options::values(configured, session).map_err(invalid)?;
+/// A line for each option, and a star where the session has its own.
+fn show(session: &Map<String, Value>) -> Result<String> {
+    let values = options::values(configured, session).map_err(Error::invalid)?;
     let line = |key: &Key| {
         let star = if session.contains_key(key.name) { '*' } else { ' ' };
         format!("{star} {} = {}", key.name, values[key.name])
     };
     Ok(KEYS.iter().map(line).collect::<Vec<_>>().join("\n"))
-}
-
-fn invalid(message: String) -> Error {
-    Error { kind: ErrorKind::InvalidInput, message, details: None }
 }

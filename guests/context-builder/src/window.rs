@@ -1,12 +1,12 @@
 //! The sliding window: the newest exchanges, whole, as many as fit.
 
 use crate::Error;
-use crate::bub::tape::entries::Entry;
 use crate::compress::Compression;
 use crate::options::Options;
 use crate::scale::Scale;
 use crate::source::Source;
 use crate::thread::{Exchange, Unit, exchanges};
+use bub_guest::tape::Entry;
 use serde_json::Value;
 
 /// Entries per read; initially about twenty exchanges of a plain conversation.

@@ -3,11 +3,11 @@
 use super::laws::{Deed, deed, happen, text};
 use super::*;
 use crate::SIDECAR;
-use crate::bub::tape::entries::Entry;
 use crate::digest::{self, Rule, Thread};
 use crate::fake::{Store, Tape};
 use crate::thread::exchanges;
 use crate::window::user;
+use bub_guest::tape::Entry;
 use proptest::prelude::*;
 use serde_json::Map;
 use std::cell::{Cell, RefCell};
@@ -40,7 +40,7 @@ impl Thread for Behind<'_> {
 
     fn ask(&self, _before: Option<&Summary>, lines: &[String]) -> Option<Result<String, Error>> {
         self.asked.set(self.asked.get() + 1);
-        let broken = || Error { kind: ErrorKind::Temporary, message: "it takes too long".to_owned(), details: None };
+        let broken = || Error::new(ErrorKind::Temporary, "it takes too long");
         match self.by {
             Summariser::Model => Some(Ok(format!("{} lines were said. ", lines.len()).repeat(60))),
             Summariser::Fails => {
@@ -58,9 +58,7 @@ impl Thread for Behind<'_> {
         let by = if is_asked { "model" } else { "extract" };
         self.kept.borrow_mut().push(summary.record(messages, by));
         match self.by {
-            Summariser::Cancelled => {
-                Err(Error { kind: ErrorKind::Cancelled, message: "the program ends".to_owned(), details: None })
-            }
+            Summariser::Cancelled => Err(Error::new(ErrorKind::Cancelled, "the program ends")),
             _ => Ok(()),
         }
     }

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::SIDECAR;
-use crate::bub::context::recall;
-use crate::bub::types::types::CutOrder;
 use crate::fake::{Store, Tape};
 use crate::options::{Language, Speech};
 use crate::window::user;
 use bub_estimate::Ratio;
+use bub_guest::CutOrder;
+use bub_guest::recall;
 use serde_json::Map;
 
 fn options() -> Options {

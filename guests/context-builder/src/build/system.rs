@@ -1,8 +1,8 @@
 //! Fitting the system prompt into its budget: whole, or cut part by part in the order that plugins declare.
 
 use super::Build;
-use crate::bub::types::types::CutOrder;
 use crate::scale::Scale;
+use bub_guest::CutOrder;
 use serde_json::{Value, json};
 
 /// A part of the system prompt.
