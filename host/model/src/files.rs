@@ -17,7 +17,7 @@ const TEXTS: [&str; 5] =
     ["application/json", "application/xml", "application/yaml", "application/toml", "application/x-yaml"];
 
 /// The message with text files replaced by their text; unchanged if it has none.
-pub(super) fn as_text(message: &str) -> Cow<'_, str> {
+pub fn as_text(message: &str) -> Cow<'_, str> {
     if memchr::memmem::find(message.as_bytes(), SIGN.as_bytes()).is_none() || !message.contains("\"file_data\"") {
         return Cow::Borrowed(message);
     }

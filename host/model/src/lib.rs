@@ -65,6 +65,7 @@ pub use endpoint::{
 };
 pub use error::{Error, ErrorKind};
 pub use exchange::{Event, Request, ToolCall, ToolSpec};
+pub use files::as_text as text_files_as_text;
 pub use overflow::is_context_length;
 pub use raw_object::RawObject;
 pub use redaction::secrets;

@@ -158,6 +158,16 @@ impl Store for FileStore {
         Ok(Some(Arc::new(Self { files, queues: Arc::clone(&self.queues) })))
     }
 
+    fn read_ahead(&self, tape: &str) {
+        if check_tape_name(tape).is_err() || !self.files.is_long_read(tape) {
+            return;
+        }
+        let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
+        let _detached = std::thread::Builder::new()
+            .name("read-ahead".to_owned())
+            .spawn(move || files.sweep_ahead(&tape).inspect_err(|error| tracing::debug!("cannot read ahead: {error}")));
+    }
+
     fn prepare<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
         Box::pin(self.look(tape, |files, tape| files.prepare(tape)))
     }

@@ -119,6 +119,9 @@ pub trait Store: Send + Sync {
     /// Invalidates caches after a write that bypassed this store.
     fn invalidate(&self) {}
 
+    /// Begins to read a tape that a turn will probably use, in the background. The turn meets a failure again.
+    fn read_ahead(&self, _tape: &str) {}
+
     /// Prepares a tape for reading, once at the beginning of a turn.
     fn prepare<'a>(&'a self, _tape: &'a str) -> Future<'a, ()> {
         Box::pin(async { Ok(()) })

@@ -28,8 +28,22 @@ const TICK: Duration = Duration::from_millis(50);
 ///
 /// Those of [`Host::start`].
 pub(super) async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Host>> {
+    start_for(config, workspace, channel, None).await
+}
+
+/// [`Host::start_for`], with the progress line while it compiles.
+///
+/// # Errors
+///
+/// Those of [`Host::start_for`].
+pub(super) async fn start_for(
+    config: Config,
+    workspace: &Path,
+    channel: Box<dyn Channel>,
+    session: Option<&str>,
+) -> Result<Arc<Host>> {
     let _shown = Progress::begin();
-    Host::start(config, workspace, channel).await
+    Host::start_for(config, workspace, channel, session).await
 }
 
 /// Shows the line until it is dropped.

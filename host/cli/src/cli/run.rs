@@ -123,11 +123,12 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
         false => arguments.session_id,
     };
     let addressed = [arguments.channel.as_str(), &arguments.chat_id, &arguments.sender_id];
+    let expected = session.clone().unwrap_or_else(|| format!("{}:{}", arguments.channel, arguments.chat_id));
     let message = Envelope { media, ..message(session, addressed, &content, kind) };
     let message = with_piped(with_model(message, arguments.model.as_deref()), piped, foreign.is_some());
     let denied = DeniedCalls::default();
     let (channel, channel_events) = ChatChannel::new(is_interactive, denied.clone());
-    let host = progress::start(config, workspace, Box::new(channel)).await?;
+    let host = progress::start_for(config, workspace, Box::new(channel), Some(&expected)).await?;
     host.plugins().announce(&host.grants, &host.quarantined());
     let (outcome, code) = match is_interactive {
         true => chat::run_once(SingleMessage { host: &host, channel_events, message }, &denied).await?,

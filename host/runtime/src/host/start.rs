@@ -17,7 +17,7 @@ use bub_egress::Network;
 use bub_model::Client;
 use bub_recall::Recall;
 use bub_system::process::Processes;
-use bub_tape::{FileStore, Journals, SqliteStore, Store};
+use bub_tape::{FileStore, Journals, SqliteStore, Store, tape_name};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,8 +28,25 @@ impl Host {
     /// # Errors
     /// Fails if the workspace is not a directory or the tapes cannot be opened.
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
+        Self::start_for(config, workspace, channel, None).await
+    }
+
+    /// [`Self::start`] for a process whose first turn will probably be in that session: its tape is read while plugins
+    /// are loaded.
+    ///
+    /// # Errors
+    /// Those of [`Self::start`].
+    pub async fn start_for(
+        config: Config,
+        workspace: &Path,
+        channel: Box<dyn Channel>,
+        session: Option<&str>,
+    ) -> Result<Arc<Self>> {
         let workspace = workspace_dir(workspace)?;
         let (store, journals) = tapes(&config)?;
+        if let Some(session) = session {
+            store.read_ahead(&tape_name(&workspace, session));
+        }
         let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
         let quarantine = match config.is_trial {
             true => Quarantine::for_trial(&config.home),

@@ -109,10 +109,26 @@ impl Directory {
     /// The newest match in the first `end` bytes of a long tape without an index. The same pass finds the other names
     /// that a turn looks up.
     fn sweep(&self, tape: &str, file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Option<Entry>> {
+        let _one_at_a_time = self.indexes.sweeping();
+        // Another thread may have swept the same bytes meanwhile.
+        if let Some((until, found)) = self.swept(tape, file, lookup)
+            && until >= end
+        {
+            return Ok(found);
+        }
         let swept = Swept::sweep(file, end, lookup)?;
         let found = swept.knows(file, lookup).cloned().flatten();
         self.indexes.swept().put(tape.to_owned(), swept);
         Ok(found)
+    }
+
+    /// Sweeps a tape without an index before its first lookup, so that the lookup finds the results.
+    pub(super) fn sweep_ahead(&self, tape: &str) -> io::Result<()> {
+        let Some((file, end)) = self.seen(tape)? else { return Ok(()) };
+        if self.is_indexed(tape, &file, end) || self.end(tape, &file, end)?.tail != Tail::Nothing {
+            return Ok(());
+        }
+        self.sweep(tape, &file, end, &Lookup::Anchor).map(|_| ())
     }
 
     /// The result of an earlier pass, and its length.

@@ -38,6 +38,8 @@ pub(super) struct IndexCache {
     irregular: Mutex<HashSet<String>>,
     /// Results of sweeps through tapes without an index, by tape.
     swept: Mutex<LruCache<String, Swept>>,
+    /// Held during a sweep, which uses all processors by itself.
+    sweeping: Mutex<()>,
     /// Bytes indexed so far.
     folded: AtomicU64,
     /// Directory of saved indexes; none: they are not saved.
@@ -85,6 +87,7 @@ impl Default for IndexCache {
             kept,
             irregular: Mutex::default(),
             swept: Mutex::new(LruCache::new(MAX_SWEEPS)),
+            sweeping: Mutex::default(),
             folded: AtomicU64::new(0),
             dir: None,
         }
@@ -189,6 +192,10 @@ impl IndexCache {
 
     pub(super) fn swept(&self) -> MutexGuard<'_, LruCache<String, Swept>> {
         self.swept.lock()
+    }
+
+    pub(super) fn sweeping(&self) -> MutexGuard<'_, ()> {
+        self.sweeping.lock()
     }
 
     fn irregular(&self) -> MutexGuard<'_, HashSet<String>> {

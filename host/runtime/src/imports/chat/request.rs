@@ -107,7 +107,7 @@ impl Request {
         let filled = turn.scope.media.restore_request(&self.messages, MAX_LENT, &format!("plugin `{plugin}`"))?;
         Ok(exchange::Request {
             model: Some(model.to_owned()),
-            messages: filled.into_iter().map(Cow::into_owned).collect(),
+            messages: filled.iter().map(|message| bub_model::text_files_as_text(message).into_owned()).collect(),
             tools: self.tools.iter().map(|tool| tool.spec.clone()).collect(),
             max_tokens: self.max_tokens,
             purpose: self.purpose.clone(),
