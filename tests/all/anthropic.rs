@@ -67,7 +67,7 @@ fn an_overloaded_provider_is_retried_before_its_fallback() {
 }
 
 #[test]
-fn a_refusal_ends_the_turn_with_the_providers_words() {
+fn a_refusal_ends_the_turn_with_the_providers_message() {
     let body = json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}});
     let server = Server::new([Answer::Whole(401, "application/json", body.to_string())]);
     run(&home(), &server).finish().fails("model `anthropic:fake`: the server answered 401: invalid x-api-key");

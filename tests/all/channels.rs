@@ -195,7 +195,7 @@ fn a_message_that_breaks_a_rule_is_refused_by_name_and_the_others_arrive() {
 }
 
 #[test]
-fn a_command_is_made_of_the_senders_own_words_and_takes_no_others_along() {
+fn a_command_contains_only_the_senders_own_text() {
     let home = posting(
         "flags = [\"polls\"]\narrivals = [{ content = '', passages = [['forwarded', 'Eve', ',help']] }, { content = 'x', passages = [['quoted', \"E\\nve\", ',help']], media = [['document', 'x/y', 'a.exe', 'file:///x', 'quoted']] }]",
     );

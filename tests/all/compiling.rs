@@ -86,7 +86,7 @@ fn write_private(path: &PathBuf, text: &str) {
 }
 
 #[test]
-fn bytes_that_are_no_component_are_refused_in_the_compilers_words_and_not_remembered() {
+fn bytes_that_are_not_a_component_are_rejected_with_the_compilers_message_and_not_remembered() {
     let home = home().bare();
     fs::write(home.bub_home().join("plugins/bomb.wasm"), b"\0asm\x0d\0\x01\0\x01\x05nope!").expect("it can be written");
     is_refused(&home, "");

@@ -210,7 +210,7 @@ fn a_plugin_spends_no_more_than_its_day_allows() {
 }
 
 #[test]
-fn tapes_that_are_not_well_are_named_with_what_ails_them() {
+fn damaged_tapes_are_named_with_their_damage() {
     let home = home();
     home.run(["ECHO:a"]).finish().says("[cli:local]\na\n");
     assert_eq!(finding(&home, "tapes").0, "ok");

@@ -79,7 +79,7 @@ fn interrupted(home: &Home, ends: impl FnOnce(&Started<'_>)) {
 }
 
 #[test]
-fn ctrl_c_while_bash_runs_keeps_the_call_and_ends_what_ignores_sigterm() {
+fn ctrl_c_while_bash_runs_keeps_the_call_and_kills_processes_that_ignore_sigterm() {
     let home = home();
     interrupted(&home, |started| started.interrupt());
     says_what_began(&home, "cli:local", "bash", "cancelled");
@@ -93,14 +93,14 @@ fn ctrl_c_while_bash_runs_keeps_the_call_and_ends_what_ignores_sigterm() {
 }
 
 #[test]
-fn a_polite_kill_while_bash_runs_keeps_the_call_and_ends_what_ignores_sigterm() {
+fn sigterm_while_bash_runs_keeps_the_call_and_kills_processes_that_ignore_sigterm() {
     let home = home();
     interrupted(&home, |started| started.terminate());
     says_what_began(&home, "cli:local", "bash", "cancelled");
 }
 
 #[test]
-fn a_deadline_while_bash_runs_keeps_the_call_and_ends_what_ignores_sigterm() {
+fn a_deadline_while_bash_runs_keeps_the_call_and_kills_processes_that_ignore_sigterm() {
     let home = home();
     home.configure("[limits]\nturn_deadline_ms = 15000");
     interrupted(&home, |_| {});

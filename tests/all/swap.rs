@@ -102,7 +102,7 @@ fn a_version_that_does_not_load_leaves_the_one_before_it_serving() {
 
 /// A second plugin must not take a tool from the first; the version before, which did not want to, serves on.
 #[test]
-fn a_version_that_takes_what_is_taken_leaves_the_one_before_it_serving() {
+fn a_version_with_a_taken_name_leaves_the_previous_one_active() {
     let home = quiet();
     home.plugin("first", programs::COMMANDER);
     replace(&home, &upper());

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_words_is_a_message_and_its_cost() {
+    fn a_text_answer_is_a_message_and_its_cost() {
         let usage = Some(r#"{"completion_tokens":5,"total_tokens":978}"#.to_owned());
         let answer = Answer { text: "Hello".to_owned(), calls: Vec::new(), usage };
         let expected = [

@@ -119,7 +119,7 @@ mod tests {
     use super::ollama;
 
     #[test]
-    fn the_host_of_ollama_is_what_its_own_tools_make_of_it() {
+    fn the_host_of_ollama_is_read_as_by_its_own_tools() {
         for (text, expected) in [
             ("box", "http://box:11434/v1"),
             ("box:8080", "http://box:8080/v1"),

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_is_cut_to_what_every_store_takes() {
+    fn a_condition_is_reduced_to_the_limits_of_every_store() {
         let long = "ä".repeat(2_000);
         let condition = Condition {
             kinds: vec!["message".to_owned()],

@@ -64,7 +64,7 @@ fn after_an_interrupt_waiting_messages_return_to_the_input_line() {
 }
 
 #[test]
-fn a_plugin_decides_what_becomes_of_a_message() {
+fn a_plugin_decides_how_a_message_is_handled() {
     for (decision, told) in
         [("drop", "dropped by a plugin"), ("follow-up", "waits for the end"), ("steer", "next step")]
     {

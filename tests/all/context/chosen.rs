@@ -113,7 +113,7 @@ fn a_plugin_that_is_dropped_in_is_active_and_one_that_is_missing_is_named() {
 }
 
 #[test]
-fn a_session_that_lifts_its_own_choice_has_what_is_configured() {
+fn a_session_that_resets_its_choice_uses_the_configured_one() {
     let home = home();
     home.configure("selector = \"context-builder\"");
     home.run([",selector builtin"]).finish();
@@ -124,7 +124,7 @@ fn a_session_that_lifts_its_own_choice_has_what_is_configured() {
 }
 
 #[test]
-fn a_session_can_choose_only_what_there_is() {
+fn a_session_can_choose_only_existing_options() {
     let refused = home().run([",selector context-bilder"]).finish();
     assert!(refused.code == Some(1) && refused.stderr.contains("no plugin `context-bilder` selects"), "{refused}");
 }

@@ -164,7 +164,7 @@ fn an_embedding_model_finds_texts_without_common_words_and_its_usage_is_logged()
 }
 
 #[test]
-fn a_failing_embedding_model_leaves_words_alone_and_one_line() {
+fn a_failing_embedding_model_leaves_keyword_search_and_one_log_line() {
     let home = builder();
     home.configure("embedding_model = \"openai:small\"");
     let server = Server::ruled(|request| match request.path.ends_with("/embeddings") {

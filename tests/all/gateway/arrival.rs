@@ -99,7 +99,7 @@ fn an_inactive_message_is_accepted_during_the_channels_active_window() {
 }
 
 #[test]
-fn a_plugin_decides_what_becomes_of_a_message() {
+fn a_plugin_decides_how_a_message_is_handled() {
     for decision in ["steer", "follow-up"] {
         let home = posting("flags = [\"webhook\"]");
         home.scripted("porter", programs::SCRIPTED, &format!("admit-message = \"{decision}\""));

@@ -159,7 +159,7 @@ fn a_provider_that_never_ends_is_a_model_that_fails() {
 }
 
 #[test]
-fn an_embedder_that_never_ends_leaves_words_alone() {
+fn an_embedder_that_never_ends_leaves_keyword_search() {
     for place in ["embedder.model", "embedder.embed"] {
         let home = among_others(place, &["embedder"]);
         home.configure("selector = \"context-builder\"");

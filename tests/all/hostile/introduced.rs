@@ -116,7 +116,7 @@ fn called_with(parameters: &Value, arguments: &Value) -> String {
 }
 
 #[test]
-fn a_schema_that_speaks_of_itself_takes_what_can_be_checked_and_refuses_the_rest() {
+fn a_recursive_schema_accepts_checkable_values_and_rejects_the_rest() {
     let tree = json!({ "type": "object", "properties": { "children": { "type": "array", "items": { "$ref": "#" } } } });
     let family = json!({ "children": [{ "children": [{}, {}] }, {}] });
     assert_eq!(called_with(&tree, &family), "fine");

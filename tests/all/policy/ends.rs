@@ -184,7 +184,7 @@ fn no_plugin_can_write_the_taint_event() {
 
 /// A stranger's messages are restored after a crash, and the next turn is the owner's.
 #[test]
-fn a_turn_that_crashed_leaves_its_taint_with_its_words() {
+fn a_crashed_turn_leaves_its_taint_with_its_text() {
     let home = home();
     home.plugin("deeds", programs::DEEDS);
     home.configure("[channels.telegram]\nowners = [\"boss\"]\npeers = [\"friend\"]");

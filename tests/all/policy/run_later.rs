@@ -101,7 +101,7 @@ fn allowing_run_allows_files_that_run_later() {
 }
 
 #[test]
-fn a_clean_owner_writes_what_runs_later_unasked() {
+fn an_untainted_owner_writes_files_that_run_later_without_approval() {
     let home = home();
     writes(&home, &[".git/hooks/pre-commit", ".envrc"], &[]);
     assert!(home.workspace().join(".git/hooks/pre-commit").exists() && home.workspace().join(".envrc").exists());

@@ -25,7 +25,7 @@ fn call(folder: &Path) -> Value {
 }
 
 #[test]
-fn a_call_that_broke_is_kept_with_its_component_and_what_it_was_about() {
+fn a_failed_call_is_recorded_with_its_component_and_context() {
     let home = weak("save-state", TRAP);
     super::answers(&home, "run-model", "\"so it was\"\nsave-state = { trap = true }");
     run_in(&home, "a").fails("hook `save-state` of plugin `weak`: trapped: ");

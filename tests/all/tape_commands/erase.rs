@@ -122,7 +122,7 @@ fn text_in_the_current_memory_is_kept_and_reported() {
 }
 
 #[test]
-fn archives_and_the_trash_follow_and_what_cannot_is_named() {
+fn archives_and_the_trash_are_erased_and_other_copies_are_named() {
     let home = home_with_secret();
     let text = fs::read_to_string(tape_file(&home, NAME)).expect("the tape is there");
     tape(&home, ["reset", NAME, "--yes"]);

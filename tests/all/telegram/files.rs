@@ -187,7 +187,7 @@ async fn photos_and_documents_go_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_telegram_does_not_take_does_not_repeat_the_words() {
+async fn a_file_that_telegram_rejects_does_not_repeat_the_text() {
     let bot = Bot::new("").await;
     bot.server.upset("sendDocument", 0, 413, "Request Entity Too Large", json!({}));
     let media = vec![item(MediaKind::Document, "application/pdf", Some("a<b.pdf"), b"%PDF")];

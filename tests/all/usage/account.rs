@@ -13,7 +13,7 @@ fn lines(home: &bub_tests::Home) -> Vec<Value> {
 }
 
 #[test]
-fn a_guests_call_counts_with_its_name_and_what_it_was_for() {
+fn a_guests_call_counts_with_its_name_and_purpose() {
     let home = with_caller("");
     let server = Server::new([used(40, 4)]);
     home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");

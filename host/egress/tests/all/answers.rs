@@ -11,7 +11,7 @@ use super::{gate_to, get, limited, ok, text, url};
 const CHUNKED: &str = "HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n";
 
 #[tokio::test]
-async fn an_answer_comes_back_as_it_is_without_what_speaks_of_the_connection() {
+async fn an_answer_comes_back_unchanged_without_connection_headers() {
     let server = Server::start(|_| {
         let head = "HTTP/1.1 404 X\r\nset-cookie: a\r\nset-cookie: b\r\nconnection: x-hop\r\nx-hop: gone\r\n\
                     keep-alive: timeout=5\r\nproxy-authenticate: gone\r\ncontent-length: 4\r\n\r\nnone";

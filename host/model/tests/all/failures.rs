@@ -133,7 +133,7 @@ async fn a_server_that_is_down_is_named_without_key_or_query() {
 }
 
 #[tokio::test]
-async fn a_servers_words_become_one_short_line_without_the_key() {
+async fn a_servers_error_becomes_one_short_line_without_the_key() {
     let message = format!("bad key {KEY}\n\u{1b}[31mred\u{7}  {}", "x".repeat(2000));
     let server = Server::start([Answer::json(401, &json!({"error": {"message": message}}).to_string())]).await;
     let error = error_of(settings(&server), request()).await;
@@ -149,7 +149,7 @@ async fn a_servers_words_become_one_short_line_without_the_key() {
 }
 
 #[tokio::test]
-async fn an_error_without_words_is_its_status() {
+async fn an_error_without_a_message_is_its_status() {
     for body in ["", "<html><body>nginx</body></html>", "{}"] {
         let server = Server::start([Answer::new(404, "content-type: text/html\r\n", body)]).await;
         let error = error_of(settings(&server), request()).await;

@@ -145,7 +145,7 @@ fn print(title: &str, rows: &[(&str, Figures)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn words_alone_find_most_of_what_people_ask_in_six_languages() {
+async fn keyword_search_finds_most_questions_in_six_languages() {
     let mut rows = Vec::new();
     for language in LANGUAGES {
         rows.push((language, measure(language, None).await));

@@ -147,7 +147,7 @@ async fn reasons_have_the_names_that_they_have_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_later_count_wins_and_what_it_leaves_out_stays() {
+async fn a_later_count_overrides_only_the_fields_that_it_has() {
     let mut late = stop("end_turn");
     late[0]["usage"] = json!({"output_tokens": 7, "input_tokens": 11, "cache_read_input_tokens": null});
     let events = told(events(&[vec![start()], late].concat()), request()).await;

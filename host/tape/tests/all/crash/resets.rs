@@ -65,7 +65,7 @@ async fn the_same_is_so_when_the_turn_was_cut_off() {
 }
 
 #[tokio::test]
-async fn a_discarded_tape_takes_what_the_turn_wrote_in_front_with_it() {
+async fn a_discarded_tape_includes_the_earlier_entries_of_the_turn() {
     let script = ["beside a", "begin", "say user b", "fork", "reset discard", "note c", "merge", "say user d", "merge"];
     assert_eq!(after(&script).await, ["d", "c", "a"]);
 }

@@ -105,7 +105,7 @@ fn lines_that_another_program_spelled_are_found() {
 }
 
 #[test]
-fn keys_and_meta_are_found_literally_but_are_no_words_to_be_forgiven() {
+fn keys_and_meta_are_found_literally_without_tolerance_for_typing_errors() {
     let tape = [
         r#"{"id": 1, "kind": "message", "payload": {"content": "hello", "n": 12345.5}, "meta": {"plugin": "weather"}, "date": "D"}"#,
     ];
