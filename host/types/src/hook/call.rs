@@ -30,16 +30,8 @@ pub enum Call {
 
 impl Call {
     /// The functions that are called apart from a hook.
-    const FUNCTIONS: [Self; 8] = [
-        Self::Tool,
-        Self::Complete,
-        Self::RunCommand,
-        Self::Poll,
-        Self::Receive,
-        Self::Send,
-        Self::Update,
-        Self::Load,
-    ];
+    const FUNCTIONS: [Self; 8] =
+        [Self::Tool, Self::Complete, Self::RunCommand, Self::Poll, Self::Receive, Self::Send, Self::Update, Self::Load];
 
     /// The name in messages, reports and statistics.
     pub fn name(self) -> &'static str {
