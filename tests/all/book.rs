@@ -217,8 +217,14 @@ fn a_page_that_shows_something_else_fails_with_its_line_and_the_difference() {
 #[test]
 fn a_page_that_hides_commands_from_the_test_is_refused() {
     for (text, what) in [
-        ("```sh\ncargo run\n```\n", "sample.md:1: a `sh` block would not be run: mark it `console`"),
-        ("text\n\n```bash\ncargo run\n```\n", "sample.md:3: a `bash` block would not be run: mark it `console`"),
+        (
+            "```sh\ncargo run\n```\n",
+            "sample.md:1: a `sh` block would not be run: mark it `console`, or write `<!-- no-run: REASON -->` before it",
+        ),
+        (
+            "text\n\n<!-- no-run: -->\n```bash\ncargo run\n```\n",
+            "sample.md:4: a `bash` block would not be run: mark it `console`, or write `<!-- no-run: REASON -->` before it",
+        ),
         (
             "```console,no-run\n$ bub-wasm chat\n```\n",
             "sample.md:1: a `console,no-run` block needs an HTML comment before it that says why it is not run",
@@ -229,5 +235,6 @@ fn a_page_that_hides_commands_from_the_test_is_refused() {
     ] {
         assert_eq!(sample(text).unwrap_err(), what);
     }
+    sample("<!-- no-run: it installs something -->\n```sh\ncargo install it\n```\n").unwrap();
     sample("<!-- it needs a keyboard -->\n```console,no-run\n$ bub-wasm chat\n```\n").unwrap();
 }

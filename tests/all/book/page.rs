@@ -51,6 +51,8 @@ struct Pending {
     answers: Vec<Script>,
     file: Option<String>,
     reason: bool,
+    /// The comment says why a block of shell commands is not run.
+    no_run: bool,
 }
 
 impl Pending {
@@ -66,6 +68,7 @@ impl Pending {
             self.file = Some(path.trim().to_owned());
         } else {
             self.reason = true;
+            self.no_run = comment.strip_prefix("no-run:").is_some_and(|reason| !reason.trim().is_empty());
         }
     }
 
@@ -119,10 +122,9 @@ impl Page {
     fn block(&mut self, info: &str, content: &[&str], number: usize, pending: Pending) -> Result<(), String> {
         let mut words = info.split([',', ' ']).filter(|word| !word.is_empty());
         let language = words.next().unwrap_or_default();
-        // The README's older blocks are read by tests of their own.
-        let is_refused = SHELLS.contains(&language) && self.path != "README.md";
-        if is_refused && pending.file.is_none() {
-            return Err(format!("{number}: a `{language}` block would not be run: mark it `console`"));
+        if SHELLS.contains(&language) && pending.file.is_none() && !pending.no_run {
+            let marks = "mark it `console`, or write `<!-- no-run: REASON -->` before it";
+            return Err(format!("{number}: a `{language}` block would not be run: {marks}"));
         }
         if !pending.answers.is_empty() && self.answers.is_empty() {
             self.steps.push(Step::Model);
