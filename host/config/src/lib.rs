@@ -13,7 +13,9 @@ mod fingerprint;
 mod format;
 mod keys;
 mod limits;
+mod load;
 mod merge_reload;
+mod paths;
 mod plugins;
 mod policy;
 mod process;
@@ -24,22 +26,16 @@ mod tapes;
 mod trial;
 pub mod variables;
 
-use crate::environment::Environment;
-use anyhow::{Context, Result};
 use bub_egress::secret::Secrets;
 use bub_recall::Baseline;
-use bub_redact::{Patterns, encodings};
-use bub_system::environment as process_environment;
-use bub_system::files::{Access, ProtectedFiles, check_directory, make_private_dir};
+use bub_redact::Patterns;
 use bub_types::Principal;
-use file::{File, positive};
 use limits::LimitsTable;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
-use std::time::Duration;
 
 pub use bub::{DebounceDefaults, UnreadSetting};
 pub use channels::{Channel, Commands, Resend};
@@ -47,6 +43,7 @@ pub use fingerprint::Fingerprint;
 pub use format::AnswerFormat;
 pub use keys::{TypedKey, typed_keys};
 pub use limits::Limits;
+pub use load::{read_plugins, verbosity};
 pub use merge_reload::RestartRequired;
 pub use plugins::{OnFault, Plugin, Trusted};
 pub use policy::Policy;
@@ -66,7 +63,7 @@ pub const WORKSPACE_DIR: &str = ".bub";
 pub const DEFAULT_MODEL: &str = "offline:demo";
 
 /// Tools that peers and anonymous senders may use by default: they read the conversation, skills and public pages.
-const OPEN_TOOLS: [&str; 4] = ["tape.info", "tape.search", "skill", "web.fetch"];
+pub const OPEN_TOOLS: [&str; 4] = ["tape.info", "tape.search", "skill", "web.fetch"];
 
 /// The whole configuration, read at once: at the start, and by `serve` again when it changes.
 #[derive(Debug)]
@@ -141,9 +138,6 @@ pub struct Config {
     pub quotas: Quotas,
 }
 
-/// Minimum length of a model's key for redaction, in bytes.
-const MIN_SECRET: usize = 12;
-
 /// `[budget]`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -156,145 +150,6 @@ impl Config {
     /// Redacts secrets and model keys from `text`, in all their encodings.
     pub fn redact(&self, text: &str) -> String {
         self.hidden.redact_text(&self.secrets.redact(text))
-    }
-
-    /// Loads the configuration. `home` is the value of `--home`.
-    ///
-    /// # Errors
-    ///
-    /// One line that names the file or the variable, and what is wrong with it.
-    pub fn load(home: Option<&Path>) -> Result<Self> {
-        Self::load_for(home, None)
-    }
-
-    /// As [`load`](Self::load), with `model` overriding the configured model.
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Self::load).
-    pub fn load_for(home: Option<&Path>, model: Option<&str>) -> Result<Self> {
-        let home = home_dir(home)?;
-        // Taken before anything is read, so that concurrent changes are detected.
-        let fingerprint = Fingerprint::of_files(sources(&home));
-        check_directory(&home).map_err(anyhow::Error::msg)?;
-        let mut environment = Environment::read(&home)?;
-        if let Some(model) = model {
-            environment.set("MODEL", model);
-        }
-        let file = File::read(&home.join(file::FILE))?;
-        let mut model = environment.model()?;
-        if !environment.has("MODEL") {
-            model.model = file.model.unwrap_or_else(|| DEFAULT_MODEL.into());
-        }
-        let fallback_models = environment.fallback_models()?.unwrap_or(file.fallback_models);
-        // The environment overrides the file, also with a variable of one provider.
-        let provider = model.model.split(':').next().unwrap_or_default().to_ascii_lowercase();
-        if model.api_base.is_none() && !model.bases.contains_key(&provider) {
-            model.api_base = file.api_base;
-        }
-        model.insecure_http = environment.flag("INSECURE_HTTP")?.unwrap_or(file.insecure_http);
-        if !environment.has("MAX_TOKENS")
-            && let Some(max_tokens) = file.max_tokens
-        {
-            positive("max_tokens", max_tokens)?;
-            model.max_tokens = max_tokens;
-        }
-        if model.timeout.is_none()
-            && let Some(seconds) = file.model_timeout_seconds
-        {
-            let timeout = Some(seconds).filter(|seconds| *seconds > 0.0);
-            let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            let wrong = || format!("`model_timeout_seconds` of config.toml: `{seconds}` is not a number of seconds");
-            model.timeout = Some(timeout.with_context(wrong)?);
-        }
-        let secrets = Secrets::load(&home, environment.all())?;
-        let models = std::iter::once(&model.model)
-            .chain(&fallback_models)
-            .chain(&file.embedding_model)
-            .cloned()
-            .collect::<Vec<_>>();
-        providers::fill_addresses(&mut model, &environment, &models);
-        providers::fill_from_secrets(&mut model, &secrets, &models)?;
-        providers::fill_keys(&mut model, &environment, &models);
-        let (mut serve, mut plugins) = (file.serve, file.plugins);
-        bub::fill(&environment, &mut serve, &mut plugins)?;
-        let own = bub_model::secrets(&model);
-        // Short keys are not redacted: a local server's key may be `test`.
-        let own = own.iter().filter(|secret| secret.len() >= MIN_SECRET);
-        let hidden = Patterns::new(own.flat_map(|secret| encodings(secret.as_bytes())));
-        let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
-        max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
-        let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
-        let verbosity = environment.number("VERBOSE")?.unwrap_or_default();
-        let format = environment.get("FORMAT").map_or(Ok(AnswerFormat::default()), |name| {
-            let names = AnswerFormat::NAMES.join("`, `");
-            let wrong = || format!("environment variable `BUB_FORMAT`: `{name}` is none of `{names}`");
-            AnswerFormat::parse(name.trim()).with_context(wrong)
-        })?;
-        let tapes = TapeSettings::new(
-            &home,
-            file.tape_store.as_deref(),
-            file.durability,
-            file.lock_wait,
-            file.shared_fs,
-            file.memory_history_days,
-        )?;
-        let spill_threshold = environment.number("SPILL_THRESHOLD")?.or(file.spill_threshold);
-        let unread = bub::unread(&environment, &home);
-        let mut exposed = Vec::new();
-        if environment.access == Some(Access::ReadableByOthers) {
-            exposed.push(home.join(environment::FILE));
-        }
-        if file.exposes_keys {
-            exposed.push(home.join(file::FILE));
-        }
-        Ok(Self {
-            spill_threshold: spill_threshold.unwrap_or(4096),
-            tapes,
-            home,
-            cache_dir,
-            exposed,
-            is_trial: false,
-            fingerprint,
-            verbosity,
-            format,
-            model,
-            fallback_models,
-            secrets,
-            hidden,
-            max_steps,
-            plugins,
-            trusted_plugins: file.trusted_plugins,
-            program: own_program()?,
-            channels: file.channels,
-            trusted_workspaces: file.trusted_workspaces,
-            limits: file.limits,
-            budget: file.budget,
-            policy: file.policy,
-            selector: file.selector,
-            shadow_selector: file.shadow_selector,
-            windows: file.windows,
-            context_reserve: file.context_reserve,
-            embedding_model: file.embedding_model,
-            embedding_scale: file.embedding_scale,
-            process: file.process,
-            serve,
-            debounce_defaults: bub::DebounceDefaults::read(&environment)?,
-            stream_output: environment.flag("STREAM_OUTPUT")?.unwrap_or(true),
-            unread,
-            tokens: file.tokens,
-            quotas: file.quotas,
-        })
-    }
-
-    /// Creates the home directory and its missing parents. Only commands that write need it.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be created.
-    pub fn make_home(&self) -> Result<()> {
-        // Created first: a directory created on the way to a file would be group-readable under some umasks.
-        make_private_dir(&self.home).with_context(|| format!("the home `{}` cannot be created", self.home.display()))
     }
 
     /// The settings of a plugin, or the defaults.
@@ -361,34 +216,9 @@ impl Config {
         self.trusted_workspaces.iter().any(|trusted| trusted == workspace)
     }
 
-    /// Directory of tapes in files, of journals and of archives' attachments.
-    pub fn tapes_dir(&self) -> PathBuf {
-        self.home.join("tapes")
-    }
-
-    /// Directory of tape indexes. Not in the cache of compiled code, which several homes may share.
-    pub fn index_dir(&self) -> PathBuf {
-        self.home.join("cache/index")
-    }
-
-    /// Directory of recall indexes, a file per workspace.
-    pub fn recall_dir(&self) -> PathBuf {
-        self.home.join("index")
-    }
-
     /// [`Self::spill_threshold`] in characters, at four a token.
     pub fn spill_chars(&self) -> usize {
         usize::try_from(self.spill_threshold.saturating_mul(4)).unwrap_or(usize::MAX)
-    }
-
-    /// Path of `config.toml`.
-    pub fn file(&self) -> PathBuf {
-        self.home.join(file::FILE)
-    }
-
-    /// The files that [`Self::load`] reads. Any of them may be missing.
-    pub fn sources(&self) -> [PathBuf; 3] {
-        sources(&self.home)
     }
 
     /// Warns of files that may hold keys and that other users can read, once per file and process.
@@ -408,20 +238,6 @@ impl Config {
                 tracing::warn!("`{name}` is not read: {advice}");
             }
         });
-    }
-
-    /// Files that no plugin may open or replace: configuration, secrets, caches and the executable.
-    pub fn protected_files(&self) -> ProtectedFiles {
-        let listed = [self.home.clone(), self.home.join(PLUGINS_DIR)];
-        let mut others = vec![self.cache_dir.clone(), self.program.clone()];
-        if let TapeStorage::Sqlite(path) = &self.tapes.storage {
-            others.push(path.clone());
-        }
-        others.extend(self.secrets.files().map(Path::to_owned));
-        if let Some(tls) = &self.serve.tls {
-            others.extend([self.home.join(&tls.certificate), self.home.join(&tls.key)]);
-        }
-        ProtectedFiles::find(&listed, &others)
     }
 
     /// A plugin's limits.
@@ -445,44 +261,4 @@ impl Config {
     pub fn limits(&self) -> Limits {
         Limits::default().with(self.limits)
     }
-}
-
-fn sources(home: &Path) -> [PathBuf; 3] {
-    [file::FILE, environment::FILE, bub_egress::secret::FILE].map(|name| home.join(name))
-}
-
-/// The log level: 0 warnings, 1 information, 2 everything. Read first, so that loading can be logged; [`Config::load`]
-/// reports its errors.
-pub fn verbosity(home: Option<&Path>) -> u8 {
-    let environment = home_dir(home).and_then(|home| Environment::read(&home));
-    let number = environment.and_then(|environment| environment.number("VERBOSE")).ok().flatten();
-    number.map_or(0, |number| number.min(2) as u8)
-}
-
-/// Reads `[plugins]` and `[trusted_plugins]` alone, for reloading plugins while the program runs.
-pub fn read_plugins(path: &Path) -> Result<(BTreeMap<String, Plugin>, BTreeMap<String, Trusted>)> {
-    let file = File::read(path)?;
-    Ok((file.plugins, file.trusted_plugins))
-}
-
-/// Path of the running executable. `/proc/self/exe` is preferred: an update may have replaced the file, and compiled
-/// code would not match.
-fn own_program() -> Result<PathBuf> {
-    let running = PathBuf::from("/proc/self/exe");
-    if running.exists() {
-        Ok(running)
-    } else {
-        std::env::current_exe().context("the path of this program cannot be found")
-    }
-}
-
-fn home_dir(home: Option<&Path>) -> Result<PathBuf> {
-    let home = match home {
-        Some(home) => home.to_owned(),
-        None => match process_environment::get("BUB_HOME").filter(|home| !home.is_empty()) {
-            Some(home) => PathBuf::from(home),
-            None => std::env::home_dir().context("there is no home directory; set `BUB_HOME`")?.join(".bub"),
-        },
-    };
-    std::path::absolute(&home).with_context(|| format!("`{}` is no path", home.display()))
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fake::{Store, Tape};
+use crate::thread;
 use crate::window::user;
 use bub_estimate::Ratio;
 use proptest::prelude::*;

@@ -5,6 +5,8 @@ use super::*;
 use crate::SIDECAR;
 use crate::digest::{self, Rule, Thread};
 use crate::fake::{Store, Tape};
+use crate::summary::{self, Summary};
+use crate::thread;
 use crate::thread::exchanges;
 use crate::window::user;
 use bub_guest::tape::Entry;

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::SIDECAR;
+use crate::budget::Category;
 use crate::fake::{Store, Tape};
 use crate::options::{Language, Speech};
+use crate::thread;
 use crate::window::user;
-use bub_estimate::Ratio;
-use bub_guest::CutOrder;
-use bub_guest::recall;
+use bub_estimate::{Ratio, chat};
+use bub_guest::view::Part;
+use bub_guest::{CutOrder, recall};
 use serde_json::Map;
 
 fn options() -> Options {

@@ -1,0 +1,173 @@
+//! Reading the configuration: the files, then the environment, which overrides them.
+
+use super::environment::{self, Environment};
+use super::file::{self, File, positive};
+use super::paths::{home_dir, sources};
+use super::tapes::TapeSettings;
+use super::{AnswerFormat, Config, DEFAULT_MODEL, Fingerprint, Plugin, Trusted, bub, providers};
+use anyhow::{Context, Result};
+use bub_egress::secret::Secrets;
+use bub_redact::{Patterns, encodings};
+use bub_system::files::{Access, check_directory};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Minimum length of a model's key for redaction, in bytes.
+const MIN_SECRET: usize = 12;
+
+impl Config {
+    /// Loads the configuration. `home` is the value of `--home`.
+    ///
+    /// # Errors
+    ///
+    /// One line that names the file or the variable, and what is wrong with it.
+    pub fn load(home: Option<&Path>) -> Result<Self> {
+        Self::load_for(home, None)
+    }
+
+    /// As [`load`](Self::load), with `model` overriding the configured model.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_for(home: Option<&Path>, model: Option<&str>) -> Result<Self> {
+        let home = home_dir(home)?;
+        // Taken before anything is read, so that concurrent changes are detected.
+        let fingerprint = Fingerprint::of_files(sources(&home));
+        check_directory(&home).map_err(anyhow::Error::msg)?;
+        let mut environment = Environment::read(&home)?;
+        if let Some(model) = model {
+            environment.set("MODEL", model);
+        }
+        let file = File::read(&home.join(file::FILE))?;
+        let mut model = environment.model()?;
+        if !environment.has("MODEL") {
+            model.model = file.model.unwrap_or_else(|| DEFAULT_MODEL.into());
+        }
+        let fallback_models = environment.fallback_models()?.unwrap_or(file.fallback_models);
+        // The environment overrides the file, also with a variable of one provider.
+        let provider = model.model.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        if model.api_base.is_none() && !model.bases.contains_key(&provider) {
+            model.api_base = file.api_base;
+        }
+        model.insecure_http = environment.flag("INSECURE_HTTP")?.unwrap_or(file.insecure_http);
+        if !environment.has("MAX_TOKENS")
+            && let Some(max_tokens) = file.max_tokens
+        {
+            positive("max_tokens", max_tokens)?;
+            model.max_tokens = max_tokens;
+        }
+        if model.timeout.is_none()
+            && let Some(seconds) = file.model_timeout_seconds
+        {
+            let timeout = Some(seconds).filter(|seconds| *seconds > 0.0);
+            let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            let wrong = || format!("`model_timeout_seconds` of config.toml: `{seconds}` is not a number of seconds");
+            model.timeout = Some(timeout.with_context(wrong)?);
+        }
+        let secrets = Secrets::load(&home, environment.all())?;
+        let models = std::iter::once(&model.model)
+            .chain(&fallback_models)
+            .chain(&file.embedding_model)
+            .cloned()
+            .collect::<Vec<_>>();
+        providers::fill_addresses(&mut model, &environment, &models);
+        providers::fill_from_secrets(&mut model, &secrets, &models)?;
+        providers::fill_keys(&mut model, &environment, &models);
+        let (mut serve, mut plugins) = (file.serve, file.plugins);
+        bub::fill(&environment, &mut serve, &mut plugins)?;
+        let own = bub_model::secrets(&model);
+        // Short keys are not redacted: a local server's key may be `test`.
+        let own = own.iter().filter(|secret| secret.len() >= MIN_SECRET);
+        let hidden = Patterns::new(own.flat_map(|secret| encodings(secret.as_bytes())));
+        let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
+        max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
+        let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
+        let verbosity = environment.number("VERBOSE")?.unwrap_or_default();
+        let format = environment.get("FORMAT").map_or(Ok(AnswerFormat::default()), |name| {
+            let names = AnswerFormat::NAMES.join("`, `");
+            let wrong = || format!("environment variable `BUB_FORMAT`: `{name}` is none of `{names}`");
+            AnswerFormat::parse(name.trim()).with_context(wrong)
+        })?;
+        let tapes = TapeSettings::new(
+            &home,
+            file.tape_store.as_deref(),
+            file.durability,
+            file.lock_wait,
+            file.shared_fs,
+            file.memory_history_days,
+        )?;
+        let spill_threshold = environment.number("SPILL_THRESHOLD")?.or(file.spill_threshold);
+        let unread = bub::unread(&environment, &home);
+        let mut exposed = Vec::new();
+        if environment.access == Some(Access::ReadableByOthers) {
+            exposed.push(home.join(environment::FILE));
+        }
+        if file.exposes_keys {
+            exposed.push(home.join(file::FILE));
+        }
+        Ok(Self {
+            spill_threshold: spill_threshold.unwrap_or(4096),
+            tapes,
+            home,
+            cache_dir,
+            exposed,
+            is_trial: false,
+            fingerprint,
+            verbosity,
+            format,
+            model,
+            fallback_models,
+            secrets,
+            hidden,
+            max_steps,
+            plugins,
+            trusted_plugins: file.trusted_plugins,
+            program: own_program()?,
+            channels: file.channels,
+            trusted_workspaces: file.trusted_workspaces,
+            limits: file.limits,
+            budget: file.budget,
+            policy: file.policy,
+            selector: file.selector,
+            shadow_selector: file.shadow_selector,
+            windows: file.windows,
+            context_reserve: file.context_reserve,
+            embedding_model: file.embedding_model,
+            embedding_scale: file.embedding_scale,
+            process: file.process,
+            serve,
+            debounce_defaults: bub::DebounceDefaults::read(&environment)?,
+            stream_output: environment.flag("STREAM_OUTPUT")?.unwrap_or(true),
+            unread,
+            tokens: file.tokens,
+            quotas: file.quotas,
+        })
+    }
+}
+
+/// The log level: 0 warnings, 1 information, 2 everything. Read first, so that loading can be logged; [`Config::load`]
+/// reports its errors.
+pub fn verbosity(home: Option<&Path>) -> u8 {
+    let environment = home_dir(home).and_then(|home| Environment::read(&home));
+    let number = environment.and_then(|environment| environment.number("VERBOSE")).ok().flatten();
+    number.map_or(0, |number| number.min(2) as u8)
+}
+
+/// Reads `[plugins]` and `[trusted_plugins]` alone, for reloading plugins while the program runs.
+pub fn read_plugins(path: &Path) -> Result<(BTreeMap<String, Plugin>, BTreeMap<String, Trusted>)> {
+    let file = File::read(path)?;
+    Ok((file.plugins, file.trusted_plugins))
+}
+
+/// Path of the running executable. `/proc/self/exe` is preferred: an update may have replaced the file, and compiled
+/// code would not match.
+fn own_program() -> Result<PathBuf> {
+    let running = PathBuf::from("/proc/self/exe");
+    if running.exists() {
+        Ok(running)
+    } else {
+        std::env::current_exe().context("the path of this program cannot be found")
+    }
+}
