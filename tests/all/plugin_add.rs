@@ -79,7 +79,7 @@ fn an_added_plugin_is_shown_with_its_hooks_requested_grants_and_risks() {
         "talker 1.2.0: ".to_owned(),
         "Sends what is said to a friend.".to_owned(),
         "hook build-prompt: sees the message; decides what the model is asked in its place, because: to hear what is said".to_owned(),
-        "wants tape:read: reads the whole conversation, and its sidecars, because: to hear what was said before".to_owned(),
+        "wants tape:read: reads the whole conversation, because: to hear what was said before".to_owned(),
         "wants http:friend.example.com: talks to friend.example.com, because: to pass it on".to_owned(),
         "careful: it reads your conversation (hook:build-prompt, tape:read) and talks to friend.example.com: what you say can leave this machine".to_owned(),
         "careful: it talks to friend.example.com and steers the model (hook:build-prompt)".to_owned(),

@@ -11,15 +11,17 @@ pub fn of_grant(grant: &str) -> String {
     let sentence = match (kind, target) {
         ("hook", "*") => "is called for every hook that it implements",
         ("hook", _) => Hook::from_grant(&grant).map_or("is asked nothing", |hook| hook.spec().power),
-        ("tape", "read") => "reads the whole conversation, and its sidecars",
-        ("tape", "event") => "writes events to a sidecar of its own",
-        ("tape", "append") => "writes into the conversation, under any name: what it writes steers the model",
+        ("tape", "read") => "reads the whole conversation",
+        ("tape", "event") => "writes events to the tapes that it is handed, and keeps sidecars of its own",
+        ("tape", "append") => "writes any entry, anyone's messages included: what it writes steers the model",
         ("tape", "reset") => "empties conversations",
         ("tape", "workspace") => "reads and writes what all conversations of a workspace share",
         ("tape", _) => "does anything with conversations: reads, writes and empties them",
         ("model", "*") => "asks any model that is configured, at your expense",
         ("tools", "*") => "calls every tool, as the model does",
-        ("agent", _) => "runs whole turns of its own, with a model and tools",
+        ("agent", _) => {
+            "is told what a model would be told (the system prompt, the conversation, what you type meanwhile), and runs turns of its own, with a model and tools"
+        }
         ("http", "*" | "https://*") => "talks to every public host of the internet",
         ("http", "http://*") => "talks to every public host of the internet, without encryption",
         ("process", _) => "runs any program as you: no sandbox holds what it starts",
@@ -110,7 +112,7 @@ impl Held {
 
 /// Whether a plugin with that grant sees the conversation.
 fn listens(grant: &str) -> bool {
-    matches!(grant, "tape:read" | "tape:*" | "tape:workspace" | "recall")
+    matches!(grant, "tape:read" | "tape:*" | "tape:workspace" | "recall" | "agent")
         || Hook::from_grant(grant).is_some_and(|hook| hook.spec().listens)
 }
 

@@ -1,8 +1,9 @@
 //! Every key of config.toml.
 
 use anyhow::Result;
-use bub_config::{Config, DEFAULT_MODEL, Limits, Serve};
+use bub_config::{Config, DEFAULT_MODEL, Limits, OPEN_TOOLS, Quotas, Serve};
 use bub_permissions::policy::ApprovalMode;
+use bub_types::Principal;
 use bub_types::hook::Deadline;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -25,6 +26,8 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
     let timeout = model.timeout.map(|timeout| timeout.as_secs_f64());
     let tokens: Vec<&String> = config.tokens.iter().map(|token| &token.name).collect();
     let limit = |name, unset: u64, now: u64, about| key(name, unset, now, about);
+    let (serve, unset_serve) = (&config.serve, Serve::default());
+    let anonymous = Quotas::default().for_principal(Principal::Anonymous);
     vec![
         key("model", DEFAULT_MODEL, model.model.clone(), "model that answers, as `provider:model`"),
         key(
@@ -37,7 +40,7 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             "api_base",
             Value::Null,
             json!(model.api_base),
-            "address of the model's server, without `/chat/completions`",
+            "address of the model's server, without `/chat/completions`; the provider's own unless set",
         ),
         key(
             "insecure_http",
@@ -45,7 +48,12 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             model.insecure_http,
             "whether a model's key may be sent to another machine without encryption",
         ),
-        key("max_steps", Value::Null, json!(config.max_steps), "largest number of model calls in a turn"),
+        key(
+            "max_steps",
+            Value::Null,
+            json!(config.max_steps),
+            "largest number of model calls in a turn; unlimited unless set",
+        ),
         key("max_tokens", 16_384, model.max_tokens, "largest number of tokens in one answer"),
         key("model_timeout_seconds", Value::Null, json!(timeout), "longest time for one answer, in seconds"),
         key(
@@ -94,7 +102,7 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             "budget.tokens_per_day",
             Value::Null,
             json!(config.budget.tokens_per_day),
-            "tokens that all model calls may use in a day (local time)",
+            "tokens that all model calls may use in a day (local time); unlimited unless set",
         ),
         key(
             "policy.approve",
@@ -116,9 +124,9 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
         ),
         key(
             "selector",
-            "builtin",
+            Value::Null,
             json!(config.selector("").map(|(name, _)| name)),
-            "plugin that selects the context for the model",
+            "plugin that selects the context for the model; unless set, the latest of your own plugins that select, else `builtin`",
         ),
         key(
             "shadow_selector",
@@ -202,7 +210,12 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             "seconds of a plugin's first quarantine after three faults in a row; each further one is twice as long",
         ),
         key("plugins.NAME.enabled", true, Value::Null, "whether the plugin is loaded"),
-        key("plugins.NAME.grants", json!([]), Value::Null, "grants of the plugin; written by `bub-wasm plugin grant`"),
+        key(
+            "plugins.NAME.grants",
+            Value::Null,
+            Value::Null,
+            "grants of the plugin, written by `bub-wasm plugin grant`; unless set, those that a built-in plugin comes with, and none for others",
+        ),
         key("plugins.NAME.digest", Value::Null, Value::Null, "SHA-256 of the component that the grants were given to"),
         key("plugins.NAME.follow", false, Value::Null, "whether the grants hold for any component of this name"),
         key(
@@ -215,7 +228,7 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             "plugins.NAME.daily_tokens",
             Value::Null,
             Value::Null,
-            "tokens that the plugin may use in a day (local time)",
+            "tokens that the plugin may use in a day (local time); unlimited unless set",
         ),
         key("plugins.NAME.limits", json!({}), Value::Null, "limits of the plugin, with the keys of `limits`"),
         key("plugins.NAME.config", json!({}), Value::Null, "settings that the plugin reads"),
@@ -225,15 +238,25 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
         key("trusted_plugins.DIGEST.limits", json!({}), Value::Null, "as in `plugins.NAME.limits`"),
         key("trusted_plugins.DIGEST.config", json!({}), Value::Null, "as in `plugins.NAME.config`"),
         key("channels.NAME.owners", json!([]), Value::Null, "sender ids that are the owner"),
-        key("channels.NAME.peers", json!([]), Value::Null, "sender ids that are peers"),
+        key(
+            "channels.NAME.peers",
+            json!([]),
+            Value::Null,
+            "sender ids that are peers; all other senders are anonymous",
+        ),
         key(
             "channels.NAME.commands",
             "none",
             Value::Null,
             "meaning of lines that begin with a comma: `all`, `tools` or `none`; `all` on `cli`",
         ),
-        key("channels.NAME.selector", Value::Null, Value::Null, "selector of this channel"),
-        key("channels.NAME.tools", json!([]), Value::Null, "read-only tools that senders other than the owner may use"),
+        key("channels.NAME.selector", Value::Null, Value::Null, "selector of this channel; `selector` unless set"),
+        key(
+            "channels.NAME.tools",
+            json!(OPEN_TOOLS),
+            Value::Null,
+            "read-only tools that senders other than the owner may use",
+        ),
         key(
             "channels.NAME.debounce_seconds",
             1,
@@ -264,95 +287,105 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             json!(config.process.env),
             "further environment variables for programs of plugins; `AWS_*` covers a prefix",
         ),
-        key(
-            "serve.listen",
-            json!(Serve::default().listen),
-            json!(config.serve.listen),
-            "address and port that `serve` listens on",
-        ),
+        key("serve.listen", json!(unset_serve.listen), json!(serve.listen), "address and port that `serve` listens on"),
         key(
             "serve.tls.certificate",
             Value::Null,
-            json!(config.serve.tls.as_ref().map(|tls| &tls.certificate)),
+            json!(serve.tls.as_ref().map(|tls| &tls.certificate)),
             "certificate chain of `serve` in PEM, below `$BUB_HOME` unless absolute",
         ),
         key(
             "serve.tls.key",
             Value::Null,
-            json!(config.serve.tls.as_ref().map(|tls| &tls.key)),
+            json!(serve.tls.as_ref().map(|tls| &tls.key)),
             "private key of the certificate in PEM; only you may read the file",
         ),
         key(
             "serve.behind_proxy",
             false,
-            json!(config.serve.behind_proxy),
+            json!(serve.behind_proxy),
             "whether a reverse proxy ends TLS and its headers name the client",
         ),
-        key("serve.hosts", json!([]), json!(config.serve.hosts), "further host names that requests may use"),
-        key("serve.origins", json!([]), json!(config.serve.origins), "web origins that may use the API"),
-        key("serve.max_turns", 64, json!(config.serve.max_turns), "turns that run concurrently"),
-        key("serve.max_waiting", 1024, json!(config.serve.max_waiting), "messages that may wait in all sessions"),
+        key("serve.hosts", json!([]), json!(serve.hosts), "further host names that requests may use"),
+        key("serve.origins", json!([]), json!(serve.origins), "web origins that may use the API"),
+        key("serve.max_turns", json!(unset_serve.max_turns), json!(serve.max_turns), "turns that run concurrently"),
+        key(
+            "serve.max_waiting",
+            json!(unset_serve.max_waiting),
+            json!(serve.max_waiting),
+            "messages that may wait in all sessions",
+        ),
         key(
             "serve.max_waiting_per_session",
-            64,
-            json!(config.serve.max_waiting_per_session),
+            json!(unset_serve.max_waiting_per_session),
+            json!(serve.max_waiting_per_session),
             "messages that may wait in one session",
         ),
         key(
             "serve.enabled_channels",
-            json!(["all"]),
-            json!(config.serve.enabled_channels),
+            json!(unset_serve.enabled_channels),
+            json!(serve.enabled_channels),
             "channels of plugins to serve: names, `all`, or `!NAME` to exclude one",
         ),
         key(
             "serve.body_budget_mib",
-            128,
-            json!(config.serve.body_budget_mib),
+            json!(unset_serve.body_budget_mib),
+            json!(serve.body_budget_mib),
             "memory for request bodies of the owner and peers, in MiB",
         ),
         key(
             "serve.unknown_body_budget_mib",
-            2,
-            json!(config.serve.unknown_body_budget_mib),
+            json!(unset_serve.unknown_body_budget_mib),
+            json!(serve.unknown_body_budget_mib),
             "memory for request bodies of all other callers, in MiB",
         ),
         key(
             "serve.patience_seconds",
-            30,
-            json!(config.serve.patience_seconds),
+            json!(unset_serve.patience_seconds),
+            json!(serve.patience_seconds),
             "timeout for reading a request or writing an answer, in seconds",
         ),
         key(
             "serve.drain_seconds",
-            20,
-            json!(config.serve.drain_seconds),
+            json!(unset_serve.drain_seconds),
+            json!(serve.drain_seconds),
             "seconds that running turns may take to end at shutdown",
         ),
         key(
             "quotas.PRINCIPAL.requests_per_minute",
-            60,
+            json!(anonymous.requests_per_minute),
             Value::Null,
-            "requests of one token per minute; the defaults here are those of `anonymous`",
+            "requests of one token per minute; unlimited for `owner` and `peer` unless set",
         ),
         key(
             "quotas.PRINCIPAL.tokens_per_day",
-            200_000,
+            json!(anonymous.tokens_per_day),
             Value::Null,
-            "model tokens of one API token or sender in a day",
+            "model tokens of one API token or sender in a day (local time); unlimited for `owner` and `peer` unless set",
         ),
-        key("quotas.PRINCIPAL.sessions", 64, Value::Null, "sessions that one token may start"),
+        key(
+            "quotas.PRINCIPAL.sessions",
+            json!(anonymous.sessions),
+            Value::Null,
+            "sessions that one token may start; unlimited for `owner` and `peer` unless set",
+        ),
         key(
             "quotas.PRINCIPAL.record_mib_per_day",
-            64,
+            json!(anonymous.record_mib_per_day),
             Value::Null,
-            "data that one token may add to tapes in a day, in MiB",
+            "data that one token may add to tapes in a day (UTC), in MiB; unlimited for `owner` and `peer` unless set",
         ),
         key("tokens[].name", Value::Null, json!(tokens), "name of an API token; its bearer's sender id"),
         key("tokens[].hash", Value::Null, Value::Null, "SHA-256 of the token in hex"),
         key("tokens[].scopes", Value::Null, Value::Null, "what the token allows: `turns`, `read`, `admin`"),
         key("tokens[].session_prefix", "", Value::Null, "the token reaches sessions whose ids begin with this"),
         key("tokens[].principal", "anonymous", Value::Null, "who its bearer is: `owner`, `peer` or `anonymous`"),
-        key("tokens[].quota", json!({}), Value::Null, "quota of this token, with the keys of `quotas.PRINCIPAL`"),
+        key(
+            "tokens[].quota",
+            json!({}),
+            Value::Null,
+            "quota of this token, with the keys of `quotas.PRINCIPAL`, which hold for those that it leaves out",
+        ),
     ]
 }
 

@@ -18,7 +18,8 @@ const TAPE: &str = include_str!("../../../../../wit/deps/bub-tape/tape.wit");
 
 pub(super) fn hooks() -> Result<String> {
     let intro = "A hook is a WIT interface; a plugin that exports it implements the hook.\n\
-        It is called once you have granted it `hook:NAME` ([Grants](grants.md)).\n\
+        It is called once you have granted it `hook:NAME` ([Grants](grants.md)); `store` needs `hook:tape-store`.\n\
+        `tools` and `commands` need no grant, because tools and commands are called by name only.\n\
         The table has the hooks in the order in which a turn reaches them.\n\n\
         | Dispatch | Which plugins are called |\n| --- | --- |\n";
     let mut page = begin("Hooks", intro).trim_end().to_owned() + "\n";
