@@ -20,9 +20,10 @@ const LEAST: u64 = 8 * 1024 * 1024;
 
 /// The names of events and anchors that a turn looks up when it begins, grouped by common parts. Each part is searched
 /// for separately, so few parts mean few passes over cached data.
-const LOOKED_UP: [(&str, &str, &[&str]); 3] = [
+const LOOKED_UP: [(&str, &str, &[&str]); 4] = [
     ("_switch\"", "event", &["selector_switch", "model_switch", "reasoning_effort_switch"]),
     ("\"turn.", "event", &["turn.tainted", "turn.addresses"]),
+    ("\"context.", "event", &["context.cut", "context.selected"]),
     ("\"memory/", "anchor", &["memory/open", "memory/seal"]),
 ];
 
