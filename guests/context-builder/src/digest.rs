@@ -127,6 +127,19 @@ impl Part {
         entries.truncate(taken);
         // Section and phase anchors are not messages.
         entries.retain(|entry| entry.kind != "anchor");
+        // A call and its results are one unit: a summary that ended between them would cover neither.
+        if let Some(call) = thread::open_call(&entries) {
+            let before = entries.partition_point(|entry| entry.id < call);
+            match before.checked_sub(1) {
+                Some(last) => {
+                    entries.truncate(before);
+                    through = entries[last].id;
+                }
+                // Results that do not come within a whole part are not waited for.
+                None if is_full => {}
+                None => return Ok(None),
+            }
+        }
         let units: Vec<Unit> = exchanges(&entries).into_iter().flat_map(|exchange| exchange.units).collect();
         let messages = units.iter().map(Unit::len).sum();
         let tokens = units.iter().flat_map(Unit::weights).sum();

@@ -103,6 +103,13 @@ pub fn exchanges(entries: &[Entry]) -> Vec<Exchange> {
     thread.exchanges
 }
 
+/// The id of a call at the end of these entries whose results are not among them.
+pub fn open_call(entries: &[Entry]) -> Option<u64> {
+    let mut thread = Thread::default();
+    entries.iter().for_each(|entry| thread.push(entry));
+    thread.waiting.map(|(id, ..)| id)
+}
+
 #[derive(Default)]
 struct Thread {
     exchanges: Vec<Exchange>,

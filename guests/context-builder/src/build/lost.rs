@@ -223,6 +223,20 @@ proptest! {
 }
 
 #[test]
+fn a_call_is_summarised_with_its_results() {
+    let long = "a line of a text\n".repeat(300);
+    let mut world = World::new(Tape::default(), options(512, 1, 1));
+    let (_, built) = world.select("go on");
+    world.raw.user(&long).user(&long).call(&["lost"]);
+    world.behind(&built, Summariser::Quotes).unwrap();
+    let (_, built) = world.select("go on");
+    world.raw.result("");
+    world.behind(&built, Summariser::Quotes).unwrap();
+    let (_, built) = world.select("the end");
+    assert_eq!(world.lost(&built), Vec::<u64>::new(), "{:?} {}", built.before, built.metadata);
+}
+
+#[test]
 fn section_anchors_are_not_counted_as_messages() {
     let mut raw = Tape::default();
     for version in 1..40 {
