@@ -5,8 +5,7 @@
 //! prefilters them with [`Matcher`]. The rules are independent of the store:
 //!
 //! - An entry matches *literally* if every word occurs in its kind, payload, meta or date, in any script, ignoring
-//! case,
-//! also inside a longer word.
+//!   case, also inside a longer word.
 //! - If there are too few literal matches, *typing errors* are tolerated: a word of 4 to 7 letters may differ by one
 //!   edit from a word of the payload's strings, a longer one by two. An edit inserts, drops or replaces a letter, or
 //!   swaps two neighbours. Words with a digit must match literally, since another number is another fact, and so must

@@ -203,7 +203,7 @@ fn id(chance: &mut Chance) -> Value {
         2 => json!(string(chance)),
         3 => json!("a\0b"),
         4 => json!("temp/x"),
-        _ => json!(chance.next().to_string()),
+        _ => json!(chance.draw().to_string()),
     }
 }
 

@@ -54,7 +54,7 @@ fn hold(seed: u64) {
 /// and leaves in any of these spellings is known.
 fn leaves(chance: &mut Chance, seed: u64) {
     const HOSTS: [&str; 4] = ["a.example", "b.example", "127.0.0.1:80", "\u{fc}ber.example"];
-    let secret: String = format!("k{}", chance.next() % 1_000_000_000_000_000);
+    let secret: String = format!("k{}", chance.draw() % 1_000_000_000_000_000);
     let url = format!(
         "http{}://{}/{}",
         ["", "s"][chance.below(2)],

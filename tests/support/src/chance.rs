@@ -8,7 +8,7 @@ impl Chance {
         Self(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,7 +20,7 @@ impl Chance {
     pub fn below(&mut self, end: usize) -> usize {
         match end {
             0 => 0,
-            _ => usize::try_from(self.next() % end as u64).unwrap_or_default(),
+            _ => usize::try_from(self.draw() % end as u64).unwrap_or_default(),
         }
     }
 
@@ -29,6 +29,6 @@ impl Chance {
     }
 
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
-        (0..count).map(|_| self.next().to_le_bytes()[0]).collect()
+        (0..count).map(|_| self.draw().to_le_bytes()[0]).collect()
     }
 }

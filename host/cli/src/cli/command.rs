@@ -65,7 +65,7 @@ fn unknown(calls: &CallScope, name: &str) -> String {
     let own = own.get_subcommands().map(clap::Command::get_name);
     let of_plugins = calls.plugins.iter().flat_map(|plugin| &plugin.commands).map(|command| command.name.as_str());
     let hint = bub_types::suggest::hint(name, own.chain(of_plugins));
-    let name = text::escaped(&name, 100);
+    let name = text::escaped(name, 100);
     format!(
         "there is no command `{name}`{hint}; `bub-wasm --help` and `bub-wasm plugin list` show those that there are"
     )

@@ -90,7 +90,7 @@ impl History {
             "assistant" => self.push_assistant(message, content)?,
             "tool" | "function" => self.push_result(message, content)?,
             role => {
-                let role = escaped(&role, 40);
+                let role = escaped(role, 40);
                 return Err(format!("has the role `{role}`, which this provider does not support"));
             }
         }

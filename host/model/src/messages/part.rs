@@ -122,7 +122,7 @@ fn block(kind: &str, part: &Map<String, Value>) -> Block {
         "input_audio" | "audio_url" | "audio" => Err("holds audio, which this provider does not accept".to_owned()),
         "video_url" | "input_video" | "video" => Err("holds video, which this provider does not accept".to_owned()),
         other => {
-            let other = escaped(&other, 40);
+            let other = escaped(other, 40);
             Err(format!("has a part of the type `{other}`, which this provider does not support"))
         }
     }
@@ -156,7 +156,7 @@ fn media(kind: &str, url: &str, title: Option<&str>) -> Result<String, String> {
             Ok(source("image", &[("type", "base64"), ("media_type", &kind), ("data", data)], None))
         }
         other => {
-            let other = escaped(&other, 80);
+            let other = escaped(other, 80);
             Err(format!(
                 "holds a file of the type `{other}`: this provider takes JPEG, PNG, GIF, WebP, PDF and plain text"
             ))

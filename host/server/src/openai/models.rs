@@ -40,7 +40,7 @@ pub(super) async fn resolve(api: &Api, bearer: &Bearer, named: Option<&str>) -> 
 }
 
 fn model_not_found(name: &str) -> ApiError {
-    let shown = escaped(&name, 64);
+    let shown = escaped(name, 64);
     let message = format!("there is no model `{shown}`: `/v1/models` lists the available ones");
     ApiError::new(StatusCode::NOT_FOUND, "model_not_found", message)
 }

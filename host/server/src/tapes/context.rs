@@ -59,7 +59,7 @@ async fn context(
         let calls = CallScope::new(&host);
         let selectors: Vec<&str> = hooks::selectors(&calls).collect();
         if !selectors.contains(&selector.as_str()) {
-            let shown = escaped(&selector, 64);
+            let shown = escaped(selector, 64);
             let hint = suggest::hint(selector, selectors.iter().copied());
             return Err(ApiError::bad_request(format!("no plugin `{shown}` selects{hint}")));
         }

@@ -175,7 +175,7 @@ fn check(tape: &str, batch: &ReceivedBatch) -> Result<(), ApiError> {
         end.starts_with(".jsonl.") && end.len() <= 40 && end.bytes().all(is_plain) && !end.contains("..")
     };
     if let Some(archive) = header.reset.iter().flat_map(|reset| &reset.archive).find(|archive| !is_archive(archive)) {
-        let shown = escaped(&archive, 64);
+        let shown = escaped(archive, 64);
         return Err(ApiError::bad_request(format!("`{shown}` is not a name of an archive of `{}`", header.tape)));
     }
     if !(are_consecutive(&batch.kept) && are_consecutive(&batch.entries)) {

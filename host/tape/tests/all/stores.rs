@@ -18,7 +18,7 @@ fn file() -> Place {
 
 fn sqlite() -> Place {
     let dir = tempfile::tempdir().unwrap();
-    Place::new(move || Arc::new(SqliteStore::open(&dir.path().join("tapes.db"), Durability::Os, true).unwrap()))
+    Place::new(move || Arc::new(SqliteStore::open(dir.path().join("tapes.db"), Durability::Os, true).unwrap()))
 }
 
 fn memory() -> Place {

@@ -47,7 +47,7 @@ pub(super) fn tape(chance: &mut Chance) -> Vec<u8> {
             0 => id.to_string(),
             1 => id.saturating_sub(chance.below(20) as u64).to_string(),
             2 => {
-                id = chance.next() >> chance.below(64);
+                id = chance.draw() >> chance.below(64);
                 id.to_string()
             }
             3 => {
