@@ -2,6 +2,7 @@
 
 use crate::home;
 use bub_tests::{Answer, Home, Run, Server};
+use std::fmt::Write as _;
 
 /// Beginning of the line.
 const LINE: &str = "compiling plugin `";
@@ -56,4 +57,26 @@ fn nothing_is_shown_where_stderr_is_no_terminal() {
     let server = Server::new([Answer::text("hello")]);
     let finished = cold(&home, &["run", "hi"]).env("TERM", "xterm").model(&server).finish();
     assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{finished}");
+}
+
+/// Each lookup of a name that the one pass does not cover would read the whole tape once more.
+#[test]
+fn the_first_turn_on_a_long_tape_without_an_index_reads_it_once() {
+    let home = home();
+    let server = Server::new([Answer::text("hello"), Answer::text("again")]);
+    home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");
+    let tape = home.tape_file("cli:local");
+    let mut text = std::fs::read_to_string(&tape).expect("there is a tape");
+    let written = text.lines().count();
+    for id in written + 1..written + 20_000 {
+        let said = format!(r#"{{"role": "user", "content": "{}"}}"#, "a word or two ".repeat(8));
+        writeln!(text, r#"{{"id": {id}, "kind": "message", "payload": {said}, "meta": {{}}}}"#).expect("a string");
+    }
+    // Of another program's making: what is known of the old file says nothing of this one.
+    std::fs::remove_dir_all(home.tapes_dir()).expect("it is there");
+    std::fs::create_dir(home.tapes_dir()).expect("its parent is there");
+    std::fs::write(&tape, text).expect("it can be written");
+    let finished = home.run(["go on"]).model(&server).env("RUST_LOG", "debug").finish().says("[cli:local]\nagain\n");
+    let reads = finished.stderr.lines().filter(|line| line.contains("reads the whole tape")).count();
+    assert_eq!(reads, 1, "{finished}");
 }

@@ -116,6 +116,7 @@ impl Directory {
         {
             return Ok(found);
         }
+        tracing::debug!("reads the whole tape `{tape}`, which has no index, for {lookup:?}");
         let swept = Swept::sweep(file, end, lookup)?;
         let found = swept.knows(file, lookup).cloned().flatten();
         self.indexes.swept().put(tape.to_owned(), swept);
@@ -128,7 +129,7 @@ impl Directory {
         if self.is_indexed(tape, &file, end) || self.end(tape, &file, end)?.tail != Tail::Nothing {
             return Ok(());
         }
-        self.sweep(tape, &file, end, &Lookup::Anchor).map(|_| ())
+        self.sweep(tape, &file, end, &Lookup::Phase).map(|_| ())
     }
 
     /// The result of an earlier pass, and its length.

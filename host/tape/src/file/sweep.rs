@@ -53,6 +53,10 @@ impl Swept {
         for (part, kind, names) in LOOKED_UP {
             left.extend(names.iter().map(|name| (part.to_owned(), named(kind, name))));
         }
+        // Where the phase begins, and the system prompt that was last recorded.
+        left.extend(
+            [Lookup::Phase, Lookup::Anchor, Lookup::Kind("system".to_owned())].map(|other| (part_of(&other), other)),
+        );
         if !left.iter().any(|(_, other)| other == lookup) {
             left.push((part_of(lookup), lookup.clone()));
         }
