@@ -2,6 +2,7 @@
 
 use super::*;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 #[test]
 fn memory_saved_by_one_session_is_visible_in_all_sessions_of_the_workspace() {
@@ -83,15 +84,17 @@ fn two_turns_that_write_at_the_same_time_lose_nothing() {
     let scripts = ["east", "west"].map(|who| (who, script(who)));
     let turns: Vec<_> =
         scripts.iter().map(|(who, script)| home.run([script.as_str(), "--session-id", who]).start()).collect();
+    let mut output = String::new();
     for turn in turns {
         let finished = turn.finish();
         assert_eq!(finished.code, Some(0), "{finished}");
+        writeln!(output, "{finished}").expect("a string");
     }
     let (version, _, notes) = contents(&home, WORKSPACE);
     let found: BTreeSet<&str> = notes[0].1.lines().skip(2).collect();
     let expected: Vec<String> =
         ["east", "west"].iter().flat_map(|who| (0..8).map(move |n| format!("- {who} {n}"))).collect();
-    assert_eq!(found, expected.iter().map(String::as_str).collect());
+    assert_eq!(found, expected.iter().map(String::as_str).collect(), "{output}");
     assert_eq!((version, notes[0].1.lines().count()), (16, 18), "each once");
 }
 
