@@ -13,8 +13,8 @@ pub const MAX_ZONE: usize = 1 << 20;
 
 /// A tape with a section.
 pub trait Shelf {
-    /// What holds; none: no zone was written yet. And what a write must name so that it is refused when somebody else
-    /// wrote in between.
+    /// The current version, `None` before the first, and the id that a write must name so that it is rejected if another
+    /// writer was first.
     fn read(&self) -> Result<(Option<Snapshot>, u64)>;
 
     /// Writes a version atomically.
@@ -37,7 +37,7 @@ pub enum Changed<T> {
 ///
 /// # Errors
 ///
-/// What `change` says; `conflict`, when somebody else was faster each time; `invalid-input`, when the zone takes no more.
+/// What `change` says; `conflict`, when another writer was first each time; `invalid-input`, when the zone takes no more.
 pub fn change<T>(shelf: &impl Shelf, change: impl Fn(&mut Snapshot) -> Result<Changed<T>>) -> Result<T> {
     for tried in 0..=RETRIES {
         let (found, seen) = shelf.read()?;

@@ -183,7 +183,7 @@ fn said(response: &Response) -> String {
     }
 }
 
-/// A key for a write that nobody but this call repeats.
+/// An idempotency key: only this call repeats its write.
 fn chance() -> String {
     let half = || RandomState::new().build_hasher().finish();
     format!("once-{:016x}{:016x}", half(), half())

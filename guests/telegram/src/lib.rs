@@ -41,7 +41,7 @@ impl Channel for Telegram {
         Description {
             name: "telegram".to_owned(),
             needs_debounce: true,
-            // Without a token there is nobody to ask; the host has nothing to complain of then.
+            // Without a token there is nothing to poll, which is no error.
             supports_polling: !matches!(TOKEN.matches(""), Err(error) if error.kind == ErrorKind::NotFound),
             webhook: false,
             supports_edits: true,

@@ -194,7 +194,7 @@ impl Channel for Webhook {
     }
 }
 
-/// Whether whoever knows the secret has signed it, not long ago.
+/// Whether the signature was made with the secret, not long ago.
 fn is_signed(request: &WebhookRequest) -> Result<bool> {
     let header = |name: &str| request.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     let (Some((_, timestamp)), Some((_, signed))) = (header("bub-timestamp"), header("bub-signature")) else {

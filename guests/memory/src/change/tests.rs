@@ -67,11 +67,11 @@ impl Shelf for Writer {
             others();
         }
         if self.tape.0.borrow().len() as u64 != seen {
-            return Err(Error::new(ErrorKind::Conflict, "somebody else wrote"));
+            return Err(Error::new(ErrorKind::Conflict, "another writer was first"));
         }
         if let Some(cut) = self.cut.borrow_mut().take() {
             self.tape.append(entries.get(..cut).unwrap_or(entries));
-            // Whoever crashed has heard nothing, be it written or not.
+            // A crashed caller gets no answer, whether the entry was written or not.
             return Err(Error::new(ErrorKind::Unknown, "crashed"));
         }
         self.tape.append(entries);

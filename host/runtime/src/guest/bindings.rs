@@ -135,7 +135,7 @@ macro_rules! exports {
             })*
 
             /// Checks the types of all exported functions: a wrong signature is found when a plugin is loaded, not
-            /// in the middle of somebody's turn.
+            /// in the middle of a turn.
             pub fn check(
                 &self, store: &mut Store<State>, instance: &Instance, component: &Component,
             ) -> wasmtime::Result<()> {

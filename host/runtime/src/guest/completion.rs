@@ -13,7 +13,7 @@ const JOINED: usize = 64 << 10;
 pub type Outcome = Result<Event, Error>;
 
 /// A model call in progress, in the task of the guest that waits for it. Dropping it ends the request: the call notices that
-/// nobody listens any more.
+/// its receiver is gone.
 pub struct Completion {
     exchange: LocalStream<BoxFuture<'static, ()>, Outcome>,
     /// What came behind pieces of text that were joined, and was none.

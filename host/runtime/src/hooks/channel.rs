@@ -1,6 +1,6 @@
 //! `bub:channel/channel`: a plugin brings messages in and takes answers out. What its errors, faults and wrong answers mean
-//! is decided here: the operation fails, and [`Failure::retry_after`] says whether trying it again helps. When that is
-//! done, and what of it survives the process, is for whoever asks.
+//! is decided here: the operation fails, and [`Failure::retry_after`] says whether trying it again helps. The
+//! caller decides when to try again, and what of the operation survives the process.
 //!
 //! A call of a channel has no turn: nothing that it brings has begun one yet. Its functions are counted and quarantined
 //! each by its own name, so that a channel whose webhooks break still sends.

@@ -87,8 +87,7 @@ pub async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> R
 const MAX_PARTS: usize = 64;
 
 /// All parts in order of registration, the empty ones left out. A plugin that faults leaves its parts out: the others
-/// still hold. In later steps of a turn nobody is asked anew for a prompt that was asked for, unless something has changed
-/// meanwhile.
+/// still hold. Later steps of a turn reuse the parts for the same prompt, unless something has changed meanwhile.
 pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<SystemPrompt, Failure> {
     let context = CallContext::inside(Hook::SystemPrompt, turn, depth);
     let asked: Vec<_> = turn.scope.callable(&context).rev().collect();

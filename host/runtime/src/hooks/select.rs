@@ -124,8 +124,8 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
     }
 }
 
-/// Who selects, best first: the chosen one alone. Where nobody has chosen, whoever drops a selector in wants it asked, and
-/// the embedded ones are the user's to choose.
+/// The candidate selectors, best first: only the chosen one, if there is one. Otherwise all that the user has installed,
+/// then the default; the other embedded ones are used only when they are chosen.
 fn candidates<'a>(scope: &'a CallScope, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>> {
     if let Some(chosen) = chosen {
         return scope.granted(HOOK).filter(|plugin| plugin.name == chosen).collect();

@@ -138,8 +138,8 @@ pub async fn dispatch(scope: &CallScope, message: &Envelope) -> Result<(), Failu
     scope.channel().send(&filled).await
 }
 
-/// Tells the observers of `on-error`, and dispatches what they answer. Whatever goes wrong in here is logged and
-/// reaches nobody.
+/// Tells the observers of `on-error`, and dispatches what they answer. Failures in here are logged
+/// and not returned.
 pub async fn notify_observers(
     scope: &CallScope,
     turn: Option<&Arc<Turn>>,

@@ -1,5 +1,5 @@
 //! `bub:tape/store`: a plugin keeps the tapes. What its errors, faults and wrong answers mean is decided here: the
-//! operation fails, with one line that names the plugin, and nobody else is asked in its place. Another store would
+//! operation fails, with one line that names the plugin, and no other store is called in its place, because it would
 //! hold other tapes under the same names.
 //!
 //! Where the plugin finds entries itself (`store-query`), what goes wrong there fails the query or search in the same way:

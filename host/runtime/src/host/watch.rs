@@ -71,7 +71,7 @@ impl Host {
 
     /// Watches the same directories and these files of the home, and calls `look` at first and whenever something has
     /// happened there: on a thread of its own, because what is read, hashed and loaded takes as long as files are large,
-    /// and turns must not wait for it. Where it answers `false`, somebody is still writing, and it is called again soon.
+    /// and turns must not wait for it. If it returns `false`, a file is still being written, and it is called again soon.
     pub fn watch_with<F>(&self, files: Vec<PathBuf>, refresh: impl Fn() -> F + Send + Sync + 'static) -> Watch
     where
         F: Future<Output = bool> + Send + 'static,
@@ -121,8 +121,8 @@ async fn debounce(changes: &mut mpsc::Receiver<()>) {
     }
 }
 
-/// Whether something happened to a plugin, to a directory in which plugins may come to lie, or to the configuration. That
-/// somebody reads is no event: we do ourselves.
+/// Whether something happened to a plugin, to a directory in which plugins may come to lie, or to the configuration. Reads
+/// are no events: the host reads these files itself.
 fn concerns(event: &Event, files: &[PathBuf], targets: &Targets) -> bool {
     let is_read = matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write));
     let is_plugin = |path: &Path| path.extension().is_some_and(|extension| extension == "wasm");

@@ -59,8 +59,8 @@ pub(super) struct Note {
 }
 
 impl Cache {
-    /// Opens `dir`, and makes it where it is missing. A folder that is open to others, or that is somebody else's, is
-    /// not used: everything is then compiled anew, and a warning says why.
+    /// Opens `dir`, and creates it if it is missing. A directory that another user owns or may write to is not used:
+    /// everything is then compiled anew, and a warning says why.
     pub fn open(dir: &Path) -> Self {
         match PrivateDir::open(dir) {
             Ok(opened) => {

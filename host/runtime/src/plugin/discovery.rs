@@ -112,7 +112,7 @@ pub(super) enum ReadOutcome {
 }
 
 /// The bytes of a component file. They are read once: what is hashed is what is compiled. With `waits` a file that
-/// somebody may still be writing to is left for later.
+/// may still be being written is left for later.
 ///
 /// # Errors
 ///

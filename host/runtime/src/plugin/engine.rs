@@ -153,8 +153,8 @@ fn config(reservation: u64) -> Result<Config> {
     }
     // Which functions ran when a guest was ended: of those that have names, its author is told.
     config.wasm_backtrace_max_frames(NonZeroUsize::new(FRAMES));
-    // Where in a function that was is shown to nobody, and frames of guests are unwound by nobody: a panic of the host is
-    // caught before it gets there. Compiled code is a tenth smaller without, and is loaded without telling the unwinder.
+    // Addresses inside functions are not reported, and frames of guests are never unwound: a panic of the host is caught
+    // before it reaches them. Without both tables compiled code is a tenth smaller, and loads without the unwinder.
     config.generate_address_map(false);
     config.native_unwind_info(false);
     Ok(config)

@@ -1,8 +1,8 @@
 //! A file of compiled code: the code as the compiler gave it, and behind it a checksum. The code stands first so that the
 //! file can be mapped where it lies.
 //!
-//! The checksum finds damage, and nobody's intent: whoever could write the file could write the checksum too, and is kept
-//! out by the rights of file and folder.
+//! The checksum detects damage, not tampering: a process that can write the file can write the checksum too. The
+//! permissions of file and directory prevent that.
 
 use std::fs::File;
 use std::io;

@@ -35,7 +35,7 @@ impl PrivateDir {
     ///
     /// # Errors
     ///
-    /// A sentence without its subject, which is the folder: it cannot be made, is a link, belongs to somebody else, or
+    /// A sentence without its subject, which is the folder: it cannot be made, is a link, belongs to another user, or
     /// others can do anything with it.
     pub fn open(path: &Path) -> Result<Self, String> {
         DirBuilder::new()
@@ -95,8 +95,7 @@ impl PrivateDir {
         (bytes.len() as u64 <= most).then_some(bytes)
     }
 
-    /// Puts the parts, one behind the other, in the place of what bore the name. Whoever reads meanwhile sees the old file
-    /// or the new one.
+    /// Replaces the file of that name by the concatenated parts. A concurrent reader sees the old file or the new one.
     pub fn write(&self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
         let draft = format!("{name}.{}.{}{DRAFT}", std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed));
         let written = self.write_draft(&draft, parts).and_then(|()| {

@@ -116,8 +116,8 @@ impl PluginRegistry {
         Ok(())
     }
 
-    /// Looks at these files, and loads what has changed. With `waits` a file that somebody may still be writing to stays as
-    /// it was, and [`Self::is_unfinished`] says so.
+    /// Reads these files, and loads what has changed. With `waits` a file that may still be being written stays as it
+    /// was, and [`Self::is_unfinished`] says so.
     pub(super) async fn refresh(&mut self, with: &LoadContext<'_>, files: &[PluginFile], waits: bool) {
         self.is_unfinished = false;
         self.slots.retain(|found, _| files.contains(found));

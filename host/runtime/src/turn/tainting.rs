@@ -98,7 +98,7 @@ impl Turn {
         }
     }
 
-    /// What stands behind a new anchor where the turn is tainted: the state may say what somebody else wrote. `is_clean`: the
+    /// The entry that follows a new anchor in a tainted turn: the state may contain text of another author. `is_clean`: the
     /// owner typed the anchor's state, by a call that has read nothing.
     pub fn carried_taint(&self, is_clean: bool) -> bub_tape::Result<Option<Draft>> {
         if is_clean && self.principal == Principal::Owner {

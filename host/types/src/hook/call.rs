@@ -24,7 +24,7 @@ pub enum Call {
     Send,
     /// `channel`: changes a message that was delivered.
     Update,
-    /// What is asked of a plugin while it is loaded, on behalf of nobody.
+    /// The calls that load a plugin, outside of any turn.
     Load,
 }
 

@@ -45,7 +45,7 @@ pub enum Deadline {
 pub enum Replay {
     /// In a turn.
     InTurn,
-    /// In a turn; its errors reach nobody.
+    /// In a turn; its errors are not returned.
     Isolated,
     /// Without a turn.
     Outside,

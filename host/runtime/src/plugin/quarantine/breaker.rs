@@ -145,7 +145,7 @@ impl Breaker {
         }
     }
 
-    /// Lets one call through, and no other for as long as the pause is at first: whoever makes it may never tell. `false`:
+    /// Lets one call through, and no other for the length of the first pause, because the caller may never report. `false`:
     /// there is nothing to try.
     pub(super) fn try_once(&mut self, caller: &Caller, session: &str, now: u64, pause: Duration) -> bool {
         let is_open = self.is_open(caller, session);
