@@ -74,9 +74,11 @@ impl Swept {
     }
 }
 
-/// Results of the parts of the file, in order, on at most four threads.
+/// Results of the parts of the file, in order, on at most three threads.
+///
+/// One processor is left free, because the first turn of a process loads its plugins meanwhile.
 fn in_parts(file: &File, end: u64, left: &[(String, Lookup)]) -> io::Result<Vec<HashMap<String, Entry>>> {
-    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(4) as u64);
+    let threads = std::thread::available_parallelism().map_or(1, |all| all.get().saturating_sub(1).clamp(1, 3) as u64);
     let parts = (end / LEAST).clamp(1, threads);
     let mut bounds = vec![0];
     for part in 1..parts {
