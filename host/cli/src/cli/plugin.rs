@@ -6,8 +6,10 @@ mod fetch;
 mod gate;
 mod grant_prompt;
 mod grants;
+mod new;
 mod pending_plugins;
 mod plugin_files;
+mod project;
 mod remove;
 mod report;
 mod rollback;
@@ -39,6 +41,8 @@ pub(super) struct Arguments {
 enum Command {
     #[command(flatten)]
     Loaded(LoadedCommand),
+    /// Make the project of a new plugin, with all that it needs to be built, tested and added
+    New(new::Arguments),
     /// Install a component as a plugin: show what it requests, and ask which grants to give
     Add(add::Arguments),
     /// Test a plugin in a sandbox with sample turns, and report violations of its contract
@@ -101,6 +105,8 @@ enum LoadedCommand {
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     match arguments.command {
+        // Needs no plugins, and no home.
+        Command::New(arguments) => new::run(arguments),
         Command::Add(arguments) => add::run(arguments, config, workspace).await,
         Command::Check(arguments) => check::run(arguments, config, workspace).await,
         Command::Remove { name } => remove::run(&name, config, workspace).await,
