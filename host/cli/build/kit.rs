@@ -42,7 +42,7 @@ impl Kit {
                 kit.add(name, &folder);
             }
         }
-        kit.stand_alone(&root.join("guests"));
+        kit.stand_alone(root);
         kit
     }
 
@@ -64,7 +64,8 @@ impl Kit {
     }
 
     /// Makes the Rust SDK independent of the workspace of the guests.
-    fn stand_alone(&mut self, guests: &Path) {
+    fn stand_alone(&mut self, root: &Path) {
+        let guests = root.join("guests");
         let read = |path: PathBuf| {
             println!("cargo::rerun-if-changed={}", path.display());
             fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()))
@@ -76,7 +77,10 @@ impl Kit {
             packed.bytes = standalone::manifest(text, &workspace).into_bytes();
         }
         let lock = lock::of(&read(guests.join("Cargo.lock")), "bub-guest");
-        self.0.insert("lock/Cargo.lock".to_owned(), Packed { bytes: lock.into_bytes(), is_executable: false });
+        // So that `cargo fmt` of a project leaves the SDK as it is.
+        for (name, text) in [("lock/Cargo.lock", lock), ("sdk/rustfmt.toml", read(root.join("rustfmt.toml")))] {
+            self.0.insert(name.to_owned(), Packed { bytes: text.into_bytes(), is_executable: false });
+        }
     }
 
     pub fn archive(&self) -> Vec<u8> {

@@ -64,7 +64,11 @@ fn count(asked: Asked) -> Result<Counted> {
         Unit::Lines => asked.text.lines().count(),
     };
     let minutes = || (count as f64 / f64::from(settings.words_per_minute) * 100.0).round() / 100.0;
-    Ok(Counted { count, unit: asked.unit, minutes: matches!(asked.unit, Unit::Words).then(minutes) })
+    Ok(Counted {
+        count,
+        unit: asked.unit,
+        minutes: matches!(asked.unit, Unit::Words).then(minutes),
+    })
 }
 
 #[cfg(test)]
@@ -76,15 +80,26 @@ mod tests {
     #[test]
     fn words_are_counted_with_the_time_to_read_them() {
         let host = Host::new().config(json!({ "words_per_minute": 60 }));
-        let counted = host.call::<count>(json!({ "text": "to be\nor not  to be" })).unwrap();
-        assert_eq!(counted, json!({ "count": 6, "unit": "words", "minutes": 0.1 }));
+        let counted = host
+            .call::<count>(json!({ "text": "to be\nor not  to be" }))
+            .unwrap();
+        assert_eq!(
+            counted,
+            json!({ "count": 6, "unit": "words", "minutes": 0.1 })
+        );
     }
 
     #[test]
     fn lines_and_characters_are_counted() {
         let host = Host::new();
-        let count_of = |unit| host.call::<count>(json!({ "text": "dö\nde", "unit": unit })).unwrap();
+        let count_of = |unit| {
+            host.call::<count>(json!({ "text": "dö\nde", "unit": unit }))
+                .unwrap()
+        };
         assert_eq!(count_of("lines"), json!({ "count": 2, "unit": "lines" }));
-        assert_eq!(count_of("characters"), json!({ "count": 5, "unit": "characters" }));
+        assert_eq!(
+            count_of("characters"),
+            json!({ "count": 5, "unit": "characters" })
+        );
     }
 }

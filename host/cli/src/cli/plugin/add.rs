@@ -34,12 +34,17 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let Arguments { from, sha256, name, grant_options } = arguments;
     grant_options.check()?;
     let shown = fetch::shown(&from);
-    let name =
-        name.or_else(|| fetch::name_of(&from)).with_context(|| format!("`{shown}` names no file; --name gives one"))?;
+    let of_file = fetch::name_of(&from);
+    let as_written = name.is_none();
+    let name = name.or(of_file).with_context(|| format!("`{shown}` names no file; --name gives one"))?;
+    let check = |name: &str| {
+        PluginFiles::new(&config, name).map_err(|error| anyhow::anyhow!("{error:#}; --name gives it another"))
+    };
     // An invalid name is reported before the component is read.
-    let files =
-        PluginFiles::new(&config, &name).map_err(|error| anyhow::anyhow!("{error:#}; --name gives it another"))?;
+    check(&name)?;
     let bytes = bytes(&from, &shown, sha256.as_deref()).await?;
+    let name = if as_written { fetch::own_name(name, &bytes) } else { name };
+    let files = check(&name)?;
     let is_off = !config.plugin(&name).enabled && !plugin::is_embedded(&name);
     let host = progress::start(config, workspace, Box::new(Printer)).await?;
     let plugins = host.plugins();

@@ -8,7 +8,7 @@ mod repro;
 mod samples;
 mod sandbox;
 
-use super::grants;
+use super::{fetch, grants};
 use crate::cli::progress;
 use crate::cli::{log, text};
 use anyhow::{Context, Result};
@@ -101,6 +101,7 @@ async fn find(host: &Arc<Host>, name: &str) -> Result<CheckedPlugin> {
         let shown = one_line(name);
         let bytes = plugin::bytes_of(Path::new(name)).with_context(|| format!("`{shown}`"))?;
         let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = fetch::own_name(stem, &bytes);
         let plugin = host.probe(&stem, &bytes).await.with_context(|| format!("`{shown}` does not load"))?;
         return Ok(CheckedPlugin { plugin, bytes: Some(bytes), settings: host.config.plugin(&stem) });
     }

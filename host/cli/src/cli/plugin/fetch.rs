@@ -1,7 +1,7 @@
 //! Downloads a component from an address that the user names: over TLS, and at most as large as a plugin may be.
 
 use anyhow::{Context, Result, bail};
-use bub_runtime::plugin::MAX_FILE;
+use bub_runtime::plugin::{MAX_FILE, Manifest};
 use bub_types::text::cause;
 use bub_types::text::one_line;
 use reqwest::redirect::Policy;
@@ -41,6 +41,13 @@ pub(super) fn name_of(from: &str) -> Option<String> {
         false => from.to_owned(),
     };
     Some(Path::new(&path).file_stem()?.to_str()?.to_owned())
+}
+
+/// The name that the plugin calls itself by, if that of its file differs from it only as compilers write it: cargo makes
+/// `my_plugin.wasm` of the package `my-plugin`.
+pub(super) fn own_name(of_file: String, component: &[u8]) -> String {
+    let own = Manifest::read(component).ok().flatten().and_then(|manifest| manifest.name);
+    own.filter(|own| own.replace('-', "_") == of_file).unwrap_or(of_file)
 }
 
 /// Downloads the address.
