@@ -52,7 +52,7 @@ impl Network {
 
     fn connections(&self, named: bool, secure: bool) -> Result<reqwest::Client, reqwest::Error> {
         let resolver = CheckedResolver { resolver: Arc::clone(&self.shared.resolver), local: named };
-        let builder = reqwest::Client::builder()
+        let builder = bub_tls::client()
             .dns_resolver(resolver)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())

@@ -194,7 +194,7 @@ impl Shared {
     }
 
     fn connections(&self, is_plain: bool, is_direct: bool) -> Result<reqwest::Client, reqwest::Error> {
-        let builder = reqwest::Client::builder()
+        let builder = bub_tls::client()
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(self.settings.idle)
             // A redirect would send the conversation, and the user's own headers, to a host that the user did not name.

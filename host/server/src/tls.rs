@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::crypto::aws_lc_rs;
+
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
@@ -33,7 +33,7 @@ impl Tls {
         let shown = |key: &str, path: &Path| format!("`serve.tls.{key}` of config.toml, `{}`", path.display());
         let chain = chain(&certificate).with_context(|| shown("certificate", &certificate))?;
         let secret = secret(&key).with_context(|| shown("key", &key))?;
-        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        let config = ServerConfig::builder_with_provider(bub_tls::provider())
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(chain, secret)

@@ -37,7 +37,7 @@ impl Identity {
     /// A client that trusts this certificate alone, with connections of its own.
     fn client(&self) -> reqwest::Client {
         let root = reqwest::Certificate::from_pem(self.certificate.as_bytes()).unwrap();
-        reqwest::Client::builder().tls_certs_only([root]).no_proxy().timeout(PATIENCE).build().unwrap()
+        bub_tls::client().tls_certs_only([root]).no_proxy().timeout(PATIENCE).build().unwrap()
     }
 }
 

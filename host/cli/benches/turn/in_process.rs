@@ -136,7 +136,7 @@ async fn conversation() {
 
 /// Sequential requests on one connection, by a bare client.
 async fn bare(server: &Server, bodies: &[String], warm_up: usize, count: usize) -> Samples {
-    let client = reqwest::Client::builder().tls_certs_only([]).build().expect("a client");
+    let client = bub_tls::client().tls_certs_only([]).build().expect("a client");
     let url = format!("{}/chat/completions", server.base());
     Samples::take(warm_up, count, async |_| {
         let (client, url, bodies) = (client.clone(), url.clone(), bodies.to_vec());

@@ -57,91 +57,142 @@ pub async fn call<'c, T: Send>(
     context: CallContext,
     run: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> CallFuture<'a, T> + Send,
 ) -> std::result::Result<T, Fault> {
-    let hook = context.call.name();
-    let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
-    let session = context.session().to_owned();
-    // Calls during loading are not counted: the plugin is not in use yet.
-    let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
-    let counts = context.call != Call::Load && !previews;
-    let permit = match (counts, previews) {
-        (true, _) => host.quarantine.begin(plugin, context.circuit_key()),
-        (false, true) => host
-            .quarantine
-            .open_circuit(plugin, context.circuit_key())
-            .map_or(Ok(Permit::default()), |circuit| Err(Box::new(circuit))),
-        (false, false) => Ok(Permit::default()),
-    };
-    let permit = permit.map_err(|circuit| fault(FaultKind::OpenCircuit(circuit)))?;
-    if !permit.wait.is_zero() {
-        tokio::time::sleep(permit.wait).await;
-    }
-    let limit = deadline(host, plugin, &context);
-    let turn = context.turn.clone();
-    let live = GuestInstance::new(host, plugin, &context);
-    let mut live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
-    let (began, mut busy) = (Instant::now(), Duration::ZERO);
+    // There is a copy of this function for each hook, so what does not depend on the hook is elsewhere.
+    let mut open = OpenCall::begin(host, plugin, context).await?;
+    let live = &mut open.live;
+    let context = &open.context;
     let outcome = tokio::time::timeout(
-        limit,
+        open.limit,
         RUNNING.scope(
             Running::new(plugin, context.call),
-            timed(&mut busy, async {
-                let instance = live.instance(host, plugin, &context).await?;
+            timed(&mut open.busy, async {
+                let instance = live.instance(host, plugin, context).await?;
                 run(GuestCall { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData })
                     .await
             }),
         ),
     )
     .await;
-    let (took, fuel) = (began.elapsed(), live.fuel(plugin));
-    if let Some(turn) = &turn {
-        turn.fuel.fetch_add(fuel, Ordering::Relaxed);
-    }
-    live.store.data().output.end();
-    let broken = match outcome {
+    match outcome {
         Ok(Ok(value)) => {
+            open.succeed();
+            Ok(value)
+        }
+        Ok(Err(error)) => Err(open.fail(Some(error)).await),
+        Err(_) => Err(open.fail(None).await),
+    }
+}
+
+/// A call between its permission and its account.
+struct OpenCall<'h> {
+    host: &'h Arc<Host>,
+    plugin: &'h Arc<Plugin>,
+    context: CallContext,
+    live: GuestInstance<'h>,
+    permit: Permit,
+    /// Whether a fault counts against the plugin.
+    counts: bool,
+    /// Whether it belongs to the preview of a turn.
+    previews: bool,
+    limit: Duration,
+    began: Instant,
+    /// The time that it spent working, without waiting.
+    busy: Duration,
+}
+
+impl<'h> OpenCall<'h> {
+    /// Waits for the quarantine's permission and makes the store.
+    async fn begin(
+        host: &'h Arc<Host>,
+        plugin: &'h Arc<Plugin>,
+        context: CallContext,
+    ) -> std::result::Result<Self, Fault> {
+        let fault = |kind| Fault { plugin: plugin.name.clone(), hook: context.call.name(), kind, output: None };
+        // Calls during loading are not counted: the plugin is not in use yet.
+        let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
+        let counts = context.call != Call::Load && !previews;
+        let permit = match (counts, previews) {
+            (true, _) => host.quarantine.begin(plugin, context.circuit_key()),
+            (false, true) => host
+                .quarantine
+                .open_circuit(plugin, context.circuit_key())
+                .map_or(Ok(Permit::default()), |circuit| Err(Box::new(circuit))),
+            (false, false) => Ok(Permit::default()),
+        };
+        let permit = permit.map_err(|circuit| fault(FaultKind::OpenCircuit(circuit)))?;
+        if !permit.wait.is_zero() {
+            tokio::time::sleep(permit.wait).await;
+        }
+        let limit = deadline(host, plugin, &context);
+        let live = GuestInstance::new(host, plugin, &context);
+        let live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
+        let (began, busy) = (Instant::now(), Duration::ZERO);
+        Ok(Self { host, plugin, context, live, permit, counts, previews, limit, began, busy })
+    }
+
+    /// Ends its output and adds its fuel to the turn. Returns its time and its fuel.
+    fn end(&self) -> (Duration, u64) {
+        let (took, fuel) = (self.began.elapsed(), self.live.fuel(self.plugin));
+        if let Some(turn) = &self.context.turn {
+            turn.fuel.fetch_add(fuel, Ordering::Relaxed);
+        }
+        self.live.store.data().output.end();
+        (took, fuel)
+    }
+
+    fn succeed(self) {
+        let (took, fuel) = self.end();
+        let Self { host, plugin, context, live, permit, counts, .. } = self;
+        host.meter.add(&plugin.name, context.call.name(), took, fuel, None);
+        // A call that made the turn hold too much is not a success.
+        if counts && !context.turn.as_ref().is_some_and(|turn| turn.is_large_consumer(plugin)) {
+            host.quarantine.succeeded(plugin, context.circuit_key(), permit);
+        }
+        if let Some(turn) = &context.turn {
+            live.rest(plugin, turn);
+        }
+    }
+
+    /// Names and records the fault. `error` is missing where the deadline passed.
+    async fn fail(self, error: Option<wasmtime::Error>) -> Fault {
+        let (took, fuel) = self.end();
+        let Self { host, plugin, context, live, permit, counts, previews, limit, busy, .. } = self;
+        let (hook, turn, session) = (context.call.name(), context.turn.as_deref(), context.session());
+        let kind = match error {
+            Some(error) => classify(&error, live.store.data()),
+            None => FaultKind::Deadline(limit),
+        };
+        let broken = Fault { plugin: plugin.name.clone(), hook, kind, output: live.store.data().output.shown() };
+        if let Some((holder, broken)) = turn.and_then(|turn| filled(turn, plugin, &broken)) {
             host.meter.add(&plugin.name, hook, took, fuel, None);
-            // A call that made the turn hold too much is not a success.
-            if counts && !turn.as_ref().is_some_and(|turn| turn.is_large_consumer(plugin)) {
-                host.quarantine.succeeded(plugin, context.circuit_key(), permit);
+            host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken));
+            host.events.publish(
+                RuntimeEvent::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
+                session,
+            );
+            if !previews {
+                let call = (&*holder, context.circuit_key(), Permit::default());
+                let consequence = faulted(host, call, &broken, CallRecorder::default(), turn);
+                tell(turn, &holder, consequence).await;
             }
-            if let Some(turn) = &turn {
-                live.rest(plugin, turn);
-            }
-            return Ok(value);
+            return broken;
         }
-        Ok(Err(error)) => classify(&error, live.store.data()),
-        Err(_) => FaultKind::Deadline(limit),
-    };
-    let broken = Fault { output: live.store.data().output.shown(), ..fault(broken) };
-    if let Some((holder, broken)) = turn.as_deref().and_then(|turn| filled(turn, plugin, &broken)) {
-        host.meter.add(&plugin.name, hook, took, fuel, None);
-        host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken));
-        host.events.publish(
-            RuntimeEvent::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
-            &session,
-        );
-        if !previews {
-            let call = (&*holder, context.circuit_key(), Permit::default());
-            let consequence = faulted(host, call, &broken, CallRecorder::default(), turn.as_deref());
-            tell(turn.as_deref(), &holder, consequence).await;
+        host.meter.add(&plugin.name, hook, took, fuel, Some(&broken));
+        host.events
+            .publish(RuntimeEvent::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, session);
+        if matches!(broken.kind, FaultKind::Deadline(_)) {
+            host.quarantine.was_slow(plugin, &broken);
         }
-        return Err(broken);
+        // A deadline that was spent waiting for a model, a page or a disk is not the plugin's fault.
+        let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
+        if counts && !only_waited {
+            let recorder = live.store.data().recorder.clone();
+            let call = (&**plugin, context.circuit_key(), permit);
+            let consequence = faulted(host, call, &broken, recorder, turn);
+            tell(turn, plugin, consequence).await;
+        }
+        broken
     }
-    host.meter.add(&plugin.name, hook, took, fuel, Some(&broken));
-    host.events
-        .publish(RuntimeEvent::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
-    if matches!(broken.kind, FaultKind::Deadline(_)) {
-        host.quarantine.was_slow(plugin, &broken);
-    }
-    // A deadline that was spent waiting for a model, a page or a disk is not the plugin's fault.
-    let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
-    if counts && !only_waited {
-        let recorder = live.store.data().recorder.clone();
-        let call = (&**plugin, context.circuit_key(), permit);
-        let consequence = faulted(host, call, &broken, recorder, turn.as_deref());
-        tell(turn.as_deref(), plugin, consequence).await;
-    }
-    Err(broken)
 }
 
 /// Records a fault, with a crash report of the call.

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::sync::{Arc, Weak};
 
+use aho_corasick::packed;
 use memchr::memmem;
 
 use super::super::entry::Entry;
@@ -18,17 +19,26 @@ use super::search::blocks::Blocks;
 /// Minimum bytes per thread.
 const LEAST: u64 = 8 * 1024 * 1024;
 
-/// The names of events and anchors that a turn looks up when it begins, grouped by common parts. Each part is searched
-/// for separately, so few parts mean few passes over cached data.
-const LOOKED_UP: [(&str, &str, &[&str]); 4] = [
-    ("_switch\"", "event", &["selector_switch", "model_switch", "reasoning_effort_switch"]),
-    ("\"turn.", "event", &["turn.tainted", "turn.addresses"]),
-    ("\"context.", "event", &["context.cut", "context.selected"]),
-    ("\"memory/", "anchor", &["memory/open", "memory/seal"]),
+/// The names of events and anchors that a turn looks up when it begins, each with its end, which is searched for. Ends
+/// are rarer than beginnings: `"con` is in every line with a `"content"`.
+const LOOKED_UP: [(&str, &str, &str); 9] = [
+    ("_switch\"", "event", "selector_switch"),
+    ("_switch\"", "event", "model_switch"),
+    ("_switch\"", "event", "reasoning_effort_switch"),
+    (".tainted\"", "event", "turn.tainted"),
+    (".addresses\"", "event", "turn.addresses"),
+    (".cut\"", "event", "context.cut"),
+    (".selected\"", "event", "context.selected"),
+    ("memory/", "anchor", "memory/open"),
+    ("memory/", "anchor", "memory/seal"),
 ];
 
-/// Escapes that may replace a letter or slash of a name: a line with one of these must be parsed.
-const ESCAPES: [&str; 2] = [r"\u00", r"\/"];
+/// Escapes that may replace a letter of a name: a line with one of these must be parsed.
+const ESCAPED_LETTER: &str = r"\u00";
+
+/// The same for a slash. It is searched for by itself, because the search for several parts compares as many bytes as
+/// the shortest of them has.
+const ESCAPED_SLASH: &str = r"\/";
 
 /// The results for the beginning of a tape's file.
 #[derive(Default)]
@@ -49,10 +59,8 @@ impl Swept {
     /// Searches the first `end` bytes, which end with a line, for `lookup` and the names that a turn looks up.
     pub(super) fn sweep(file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Self> {
         let named = |kind: &str, name: &str| Lookup::Named { kind: kind.to_owned(), name: name.to_owned() };
-        let mut left: Vec<(String, Lookup)> = Vec::new();
-        for (part, kind, names) in LOOKED_UP {
-            left.extend(names.iter().map(|name| (part.to_owned(), named(kind, name))));
-        }
+        let mut left: Vec<(String, Lookup)> =
+            LOOKED_UP.iter().map(|(part, kind, name)| ((*part).to_owned(), named(kind, name))).collect();
         // Where the phase begins, and the system prompt that was last recorded.
         left.extend(
             [Lookup::Phase, Lookup::Anchor, Lookup::Kind("system".to_owned())].map(|other| (part_of(&other), other)),
@@ -93,10 +101,15 @@ fn in_parts(file: &File, end: u64, left: &[(String, Lookup)]) -> io::Result<Vec<
             let mut left = left.to_vec();
             let mut found = HashMap::new();
             let mut blocks = Blocks::between(file, start, end);
+            let mut search = Search::new(&left);
             while !left.is_empty()
                 && let Some(block) = blocks.next()?
             {
-                look(block, &mut left, &mut found);
+                let before = left.len();
+                look(block, &search, &mut left, &mut found);
+                if left.len() < before {
+                    search = Search::new(&left);
+                }
             }
             Ok(found)
         };
@@ -107,23 +120,48 @@ fn in_parts(file: &File, end: u64, left: &[(String, Lookup)]) -> io::Result<Vec<
     })
 }
 
-/// Finds the newest entry of each kind in these lines.
-fn look(block: &[u8], left: &mut Vec<(String, Lookup)>, found: &mut HashMap<String, Entry>) {
-    let mut parts: Vec<&str> = left.iter().map(|(part, _)| part.as_str()).chain(ESCAPES).collect();
-    parts.dedup();
-    let mut lines: Vec<(usize, usize)> = Vec::new();
-    for part in parts {
-        let mut end = 0;
-        for hit in memmem::find_iter(block, part) {
-            if hit < end {
-                continue;
-            }
-            let begin = block.get(..hit).and_then(|head| memchr::memrchr(b'\n', head)).map_or(0, |at| at + 1);
-            let rest = block.get(hit..).unwrap_or_default();
-            end = memchr::memchr(b'\n', rest).map_or(block.len(), |at| hit + at);
-            lines.push((begin, end));
-        }
+/// A search for the parts of several lookups, and for the escapes that may hide one.
+struct Search {
+    parts: Vec<String>,
+    /// Finds all of them in one pass; none on processors and for parts that it does not support.
+    at_once: Option<packed::Searcher>,
+}
+
+impl Search {
+    fn new(left: &[(String, Lookup)]) -> Self {
+        let mut parts: Vec<String> = left.iter().map(|(part, _)| part.clone()).collect();
+        parts.push(ESCAPED_LETTER.to_owned());
+        parts.dedup();
+        let at_once = packed::Config::new().builder().extend(&parts).build();
+        Self { parts, at_once }
     }
+
+    /// Calls `each` with the places in `block` that a part begins at, in any order.
+    fn hits(&self, block: &[u8], mut each: impl FnMut(usize)) {
+        match &self.at_once {
+            Some(at_once) => at_once.find_iter(block).for_each(|hit| each(hit.start())),
+            None => {
+                self.parts.iter().for_each(|part| memmem::find_iter(block, part).for_each(&mut each));
+            }
+        }
+        memmem::find_iter(block, ESCAPED_SLASH).for_each(each);
+    }
+}
+
+/// Finds the newest entry of each kind in these lines.
+fn look(block: &[u8], search: &Search, left: &mut Vec<(String, Lookup)>, found: &mut HashMap<String, Entry>) {
+    let mut lines: Vec<(usize, usize)> = Vec::new();
+    let mut last = 0..0;
+    search.hits(block, |hit| {
+        if last.contains(&hit) {
+            return;
+        }
+        let begin = block.get(..hit).and_then(|head| memchr::memrchr(b'\n', head)).map_or(0, |at| at + 1);
+        let rest = block.get(hit..).unwrap_or_default();
+        let end = memchr::memchr(b'\n', rest).map_or(block.len(), |at| hit + at);
+        last = begin..end;
+        lines.push((begin, end));
+    });
     lines.sort_unstable();
     lines.dedup();
     for (begin, end) in lines.into_iter().rev() {

@@ -4,8 +4,8 @@ use anyhow::{Context, Result, bail};
 use bub_runtime::plugin::{MAX_FILE, Manifest};
 use bub_types::text::cause;
 use bub_types::text::one_line;
+use reqwest::Url;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
 use std::path::Path;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ pub(super) async fn bytes(from: &str) -> Result<Vec<u8>> {
         Ok(()) if attempt.previous().len() > MAX_REDIRECTS => attempt.error("it redirects too often"),
         Ok(()) => attempt.follow(),
     });
-    let builder = Client::builder().redirect(redirects).timeout(TIMEOUT);
+    let builder = bub_tls::client().redirect(redirects).timeout(TIMEOUT);
     // Without TLS, the system certificates are not needed, and may be missing.
     let builder = if is_plain { builder.tls_certs_only([]) } else { builder };
     let told = |error: reqwest::Error| anyhow::anyhow!("{}", one_line(&cause(&error)));
