@@ -9,9 +9,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Folders of the repository by their names in the archive. The ones that do not exist are left out.
-const FOLDERS: [(&str, &str); 5] = [
+const FOLDERS: [(&str, &str); 6] = [
     ("templates", "guests/templates"),
     ("wit", "wit"),
+    ("wasi", "guests/wasi"),
     ("sdk", "guests/sdk"),
     ("sdk-python", "guests/sdk-python"),
     ("sdk-js", "guests/sdk-js"),

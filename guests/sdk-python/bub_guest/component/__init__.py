@@ -1,0 +1,1 @@
+"""What a component has beside the plugin: it translates between this package and the bindings of the contracts."""
