@@ -8,5 +8,6 @@ mod chance;
 pub mod fuzz;
 pub mod golden;
 pub mod spellings;
+pub mod tier;
 
 pub use chance::Chance;

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use bub_test_support::tier::in_full;
+
 use super::crash::driver::{Ended, Start, ended};
 use super::crash::look::look;
 
 /// How often each process repeats its script.
-const ROUNDS: u32 = 100;
+fn rounds() -> u32 {
+    in_full(100, 10)
+}
 
 /// How many entries each process writes in one round, four of them in a turn.
 const ENTRIES: usize = 100;
@@ -27,10 +31,10 @@ fn at_the_same_time(starts: &[Start]) -> Vec<Ended> {
 }
 
 #[test]
-fn two_processes_write_twenty_thousand_entries_with_turns_and_resets_between() {
+fn two_processes_write_thousands_of_entries_with_turns_and_resets_between() {
     let dir = tempfile::tempdir().unwrap();
     let scripts = ["a", "b"].map(script);
-    let starts = scripts.each_ref().map(|script| Start { rounds: ROUNDS, ..Start::new(dir.path(), script) });
+    let starts = scripts.each_ref().map(|script| Start { rounds: rounds(), ..Start::new(dir.path(), script) });
     for ended in at_the_same_time(&starts) {
         assert!(ended.failed.is_none() && ended.status.success(), "{:?}\n{}", ended.failed, ended.stderr);
     }
@@ -41,7 +45,7 @@ fn two_processes_write_twenty_thousand_entries_with_turns_and_resets_between() {
         *times.entry(text).or_default() += 1;
     }
     for process in ["a", "b"] {
-        for round in 0..ROUNDS {
+        for round in 0..rounds() {
             for number in 0..ENTRIES {
                 let text = format!("{process}{round}.{number}");
                 assert_eq!(times.remove(text.as_str()), Some(1), "how often {text} is there");

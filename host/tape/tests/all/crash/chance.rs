@@ -9,6 +9,8 @@ use bub_tape::Durability;
 use proptest::prelude::{Strategy, any};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+use bub_test_support::tier::in_full;
+
 use super::driver::{Driver, Start};
 use super::look::{TORN, copy, look_past_torn};
 use super::steps::{NEXT, POINTS, WRITES, expected, holds};
@@ -128,7 +130,7 @@ fn tear(dir: &Path) {
 fn operations_interrupted_between_steps_or_in_the_journal_are_recovered() {
     let lives = proptest::collection::vec((choices(14), any::<u16>(), any::<bool>()), 1..5);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let outcome = runner(256).run(&lives, |lives| {
+    let outcome = runner(in_full(256, 64)).run(&lives, |lives| {
         let root = tempfile::tempdir().unwrap();
         let dir = |life: usize| root.path().join(life.to_string());
         let mut expected = vec![Writing::default()];
@@ -163,7 +165,7 @@ fn operations_interrupted_at_any_byte_are_recovered() {
         None => format!("{}@{bytes}#{time}", WRITES[step % WRITES.len()]),
     });
     let lives = proptest::collection::vec((choices(24), cuts), 1..4);
-    let outcome = runner(120).run(&lives, |lives| {
+    let outcome = runner(in_full(120, 24)).run(&lives, |lives| {
         let dir = tempfile::tempdir().unwrap();
         let mut left = vec![Writing::default()];
         for (choices, cut) in &lives {

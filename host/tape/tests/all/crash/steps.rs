@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use bub_tape::Durability;
+use bub_test_support::tier::{in_full, is_full};
 
 use super::driver::{Ended, Start};
 use super::look::{copy, is_settled, look};
@@ -167,7 +168,7 @@ fn loses_and_doubles_nothing(durability: Durability, script: &str, parts: &[&str
 
 #[test]
 fn a_process_that_ends_at_any_step_loses_and_doubles_nothing() {
-    loses_and_doubles_nothing(Durability::Os, SCRIPT, &PARTS);
+    loses_and_doubles_nothing(Durability::Os, SCRIPT, in_full(&PARTS, &PARTS[2..3]));
 }
 
 #[test]
@@ -209,7 +210,13 @@ fn a_recovery_that_ends_at_any_step_can_be_repeated() {
             if first.starts_with("record") && !first.ends_with("#4") {
                 return;
             }
-            for again in &then {
+            for (number, again) in then.iter().enumerate() {
+                // A sample pairs each end with an eighth of the ends of its recovery, and with those that are yet to be
+                // met.
+                let of_sample = (number + ended.done.len()).is_multiple_of(8);
+                if !is_full() && !of_sample && met.lock().unwrap().contains(again) {
+                    continue;
+                }
                 let repair = |dir: &Path| copy(left, dir);
                 let times = end_at(again, NEXT, Durability::Os, &repair, &mut |dir, second, repairing| {
                     let next = Start::new(dir, NEXT).finish();
