@@ -11,6 +11,7 @@ mod context;
 mod determinism;
 pub mod handles;
 mod host_call_hook;
+mod imported;
 mod instance;
 mod instance_pool;
 mod limiter;

@@ -23,6 +23,7 @@ mod meter;
 mod open_circuit;
 mod private;
 pub mod quarantine;
+pub mod recording;
 mod registry;
 mod schema;
 mod set;

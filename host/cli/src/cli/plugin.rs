@@ -3,6 +3,7 @@
 mod add;
 mod check;
 mod fetch;
+mod fixtures;
 mod gate;
 mod grant_prompt;
 mod grants;
@@ -10,10 +11,12 @@ mod new;
 mod pending_plugins;
 mod plugin_files;
 mod project;
+mod record;
 mod remove;
 mod report;
 mod rollback;
 mod show;
+mod test;
 mod trust;
 
 use super::text;
@@ -47,6 +50,10 @@ enum Command {
     Add(add::Arguments),
     /// Test a plugin in a sandbox with sample turns, and report violations of its contract
     Check(check::Arguments),
+    /// Build the project of a plugin, run its tests, check the component and make recorded calls again
+    Test(test::Arguments),
+    /// Run turns, and keep the calls of a plugin in them as files for `test`
+    Record(record::Arguments),
     /// Remove a plugin and its grants; `rollback` restores both
     Remove {
         /// The plugin's name
@@ -109,6 +116,8 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         Command::New(arguments) => new::run(arguments),
         Command::Add(arguments) => add::run(arguments, config, workspace).await,
         Command::Check(arguments) => check::run(arguments, config, workspace).await,
+        Command::Test(arguments) => test::run(arguments, config).await,
+        Command::Record(arguments) => record::run(arguments, config, workspace).await,
         Command::Remove { name } => remove::run(&name, config, workspace).await,
         Command::Rollback { name } => rollback::run(&name, config, workspace).await,
         // Loads nothing: only the digest of a file is read.

@@ -107,7 +107,8 @@ impl<'h> OpenCall<'h> {
         plugin: &'h Arc<Plugin>,
         context: CallContext,
     ) -> std::result::Result<Self, Fault> {
-        let fault = |kind| Fault { plugin: plugin.name.clone(), hook: context.call.name(), kind, output: None };
+        let hook = context.call.name();
+        let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
         // Calls during loading are not counted: the plugin is not in use yet.
         let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
         let counts = context.call != Call::Load && !previews;
@@ -124,6 +125,7 @@ impl<'h> OpenCall<'h> {
             tokio::time::sleep(permit.wait).await;
         }
         let limit = deadline(host, plugin, &context);
+        let context = recorded(host, plugin, context, previews);
         let live = GuestInstance::new(host, plugin, &context);
         let live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
         let (began, busy) = (Instant::now(), Duration::ZERO);
@@ -144,6 +146,7 @@ impl<'h> OpenCall<'h> {
         let (took, fuel) = self.end();
         let Self { host, plugin, context, live, permit, counts, .. } = self;
         host.meter.add(&plugin.name, context.call.name(), took, fuel, None);
+        context.recording.ends(None);
         // A call that made the turn hold too much is not a success.
         if counts && !context.turn.as_ref().is_some_and(|turn| turn.is_large_consumer(plugin)) {
             host.quarantine.succeeded(plugin, context.circuit_key(), permit);
@@ -162,6 +165,7 @@ impl<'h> OpenCall<'h> {
             Some(error) => classify(&error, live.store.data()),
             None => FaultKind::Deadline(limit),
         };
+        context.recording.ends(Some(&kind.to_string()));
         let broken = Fault { plugin: plugin.name.clone(), hook, kind, output: live.store.data().output.shown() };
         if let Some((holder, broken)) = turn.and_then(|turn| filled(turn, plugin, &broken)) {
             host.meter.add(&plugin.name, hook, took, fuel, None);
@@ -193,6 +197,16 @@ impl<'h> OpenCall<'h> {
         }
         broken
     }
+}
+
+/// The same call, recorded or played back where the host does that with the plugin.
+fn recorded(host: &Host, plugin: &Plugin, context: CallContext, is_preview: bool) -> CallContext {
+    if context.call == Call::Load || is_preview {
+        return context;
+    }
+    let recording = host.recordings.begin(&plugin.name, context.call.name());
+    recording.begins(&plugin.config, || context.turn.as_deref().map_or(Value::Null, Turn::snapshot));
+    context.recorded(recording)
 }
 
 /// Records a fault, with a crash report of the call.

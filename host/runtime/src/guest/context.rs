@@ -2,6 +2,7 @@
 
 use crate::plugin::Caller;
 use crate::plugin::quarantine::CircuitKey;
+use crate::plugin::recording::CallRecording;
 use crate::turn::Turn;
 use bub_types::hook::Call;
 use std::sync::{Arc, LazyLock};
@@ -19,22 +20,36 @@ pub struct CallContext {
     about: Option<Arc<str>>,
     /// The caller where there is no turn, if it is known.
     caller: Option<Caller>,
+    /// What is recorded of the call.
+    pub(super) recording: CallRecording,
 }
 
 impl CallContext {
     /// A call without a turn.
     pub fn outside(call: impl Into<Call>) -> Self {
-        Self { call: call.into(), turn: None, depth: 0, about: None, caller: None }
+        Self { call: call.into(), turn: None, depth: 0, about: None, caller: None, recording: CallRecording::default() }
     }
 
     /// A call without a turn, for a message or a tape: faults are counted for that session.
     pub fn about(call: impl Into<Call>, session: &str) -> Self {
-        Self { call: call.into(), turn: None, depth: 0, about: Some(session.into()), caller: None }
+        Self {
+            call: call.into(),
+            turn: None,
+            depth: 0,
+            about: Some(session.into()),
+            caller: None,
+            recording: CallRecording::default(),
+        }
     }
 
     /// Sets the caller.
     pub fn caused_by(self, caller: Caller) -> Self {
         Self { caller: Some(caller), ..self }
+    }
+
+    /// Records the call, or plays a recorded one back.
+    pub(super) fn recorded(self, recording: CallRecording) -> Self {
+        Self { recording, ..self }
     }
 
     /// Whose call of which hook it is, for the quarantine.
@@ -57,6 +72,13 @@ impl CallContext {
 
     /// A call that sits in `depth` others.
     pub fn inside(call: impl Into<Call>, turn: &Arc<Turn>, depth: u32) -> Self {
-        Self { call: call.into(), turn: Some(turn.clone()), depth, about: None, caller: None }
+        Self {
+            call: call.into(),
+            turn: Some(turn.clone()),
+            depth,
+            about: None,
+            caller: None,
+            recording: CallRecording::default(),
+        }
     }
 }

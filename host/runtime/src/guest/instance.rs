@@ -35,7 +35,7 @@ impl<'p> GuestInstance<'p> {
         let rested = context.turn.as_ref().filter(|_| may_rest).and_then(|turn| turn.idle.take(plugin));
         if let Some(idle) = rested.and_then(|idle| idle.downcast::<Idle>().ok()) {
             let Idle { mut store, instance } = *idle;
-            store.data_mut().resume(context.call, context.turn.clone(), context.depth);
+            store.data_mut().resume(context);
             bound(&mut store, plugin)?;
             return Ok(Self {
                 store,
@@ -88,7 +88,7 @@ impl<'p> GuestInstance<'p> {
 
 /// Whether that call may have an instance that another has had before.
 fn may_rest(plugin: &Plugin, context: &CallContext) -> bool {
-    plugin.source == Source::Embedded && context.turn.is_some()
+    plugin.source == Source::Embedded && context.turn.is_some() && !context.recording.is_on()
 }
 
 fn store<'p>(
@@ -99,7 +99,7 @@ fn store<'p>(
 ) -> Result<(Store<State>, &'p LinkedExports)> {
     let code = if on_demand { plugin.on_demand(&host.engines, &*host.linker)? } else { &*plugin.code };
     let ready = LinkedExports::from_code(code)?;
-    let state = State::new(host.clone(), plugin.clone(), context.call, context.turn.clone(), context.depth);
+    let state = State::new(host.clone(), plugin.clone(), context);
     let mut store = Store::new(ready.pre.component().engine(), state);
     store.limiter(|state| &mut state.limiter);
     store.set_max_component_handles(MAX_HANDLES);

@@ -1,13 +1,14 @@
 //! Links components with everything that a guest may import.
 
 use super::bindings::{Hookspecs, SERVED};
+use super::imported::{Imported, Imports};
 use super::linked::LinkedExports;
 use super::state::State;
 use super::wasi::guarded_files;
 use crate::plugin::{CodeLinker, LinkedCode};
 use parking_lot::RwLock;
 use std::sync::Arc;
-use wasmtime::component::{Component, HasSelf, Linker};
+use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Result};
 
 /// The linkers of all engines, each created when a component of its engine is linked for the first time.
@@ -48,6 +49,6 @@ fn linker(engine: &Engine) -> Result<Linker<State>> {
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     guarded_files::add_to_linker(&mut linker)?;
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
-    Hookspecs::add_to_linker::<State, HasSelf<State>>(&mut linker, State::counted)?;
+    Hookspecs::add_to_linker::<State, Imports>(&mut linker, |state| Imported(state.counted()))?;
     Ok(linker)
 }

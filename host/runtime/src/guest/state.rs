@@ -1,11 +1,13 @@
 //! What lives in a store: everything that one call of one guest holds, gone when the call ends.
 
+use super::context::CallContext;
 use super::determinism;
 use super::limiter::Limiter;
 use super::output::Output;
 use super::wasi::{directories, egress::Http, file_guard::FileGuard};
 use crate::host::Host;
 use crate::plugin::quarantine::CallRecorder;
+use crate::plugin::recording::CallRecording;
 use crate::plugin::{Break, FaultKind, Plugin, Source};
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_types::Error;
@@ -49,6 +51,8 @@ pub struct State {
     pub output: Output,
     /// What the call is given.
     pub recorder: CallRecorder,
+    /// Records or answers its calls of imports.
+    pub recording: CallRecording,
     /// What is kept from the guest of the directories that it is given; none where it is given none.
     pub file_guard: Option<FileGuard>,
     /// Whether the call was given text of a tape, a model or a tool: what it writes may say the same.
@@ -63,19 +67,21 @@ pub struct State {
 
 impl State {
     /// The state of a fresh instance for that call.
-    pub fn new(host: Arc<Host>, plugin: Arc<Plugin>, call: Call, turn: Option<Arc<Turn>>, depth: u32) -> Self {
+    pub fn new(host: Arc<Host>, plugin: Arc<Plugin>, context: &CallContext) -> Self {
+        let CallContext { call, turn, depth, recording, .. } = context.clone();
         let output = Output::new(&host, &plugin);
         let mut table = ResourceTable::new();
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());
         let file_guard = file_guard(&host, &plugin, call, turn.as_ref());
-        let wasi = wasi(&host, &plugin, call, turn.as_deref(), file_guard.as_ref(), &output);
+        let wasi = wasi(&host, &plugin, (call, turn.as_deref(), &recording), file_guard.as_ref(), &output);
         let http = Http {
             host: host.clone(),
             plugin: plugin.clone(),
             turn: turn.clone(),
             is_loading: call == Call::Load,
             keeps_tapes: call == Hook::Store,
+            recording: recording.clone(),
         };
         Self {
             host,
@@ -86,7 +92,8 @@ impl State {
             table,
             limiter,
             output,
-            recorder: CallRecorder::default(),
+            recorder: CallRecorder::for_call(recording.clone()),
+            recording,
             file_guard,
             has_read: false,
             wasi,
@@ -107,13 +114,15 @@ impl State {
         self.table.is_empty() && self.limiter.used() <= MAX_RESTING
     }
 
-    /// The next call in the same store.
-    pub fn resume(&mut self, call: Call, turn: Option<Arc<Turn>>, depth: u32) {
+    /// The next call in the same store; a call that is recorded has one of its own.
+    pub fn resume(&mut self, context: &CallContext) {
+        let CallContext { call, turn, depth, .. } = context.clone();
         // Only a selector's clocks stand; and where a directory is, and whether it is granted, may have changed.
         // The previous context is dropped: an instance that holds a handle of it is not reused.
         if (call == SELECTOR) != (self.call == SELECTOR) || self.plugin.opens_files() {
             self.file_guard = file_guard(&self.host, &self.plugin, call, turn.as_ref());
-            self.wasi = wasi(&self.host, &self.plugin, call, turn.as_deref(), self.file_guard.as_ref(), &self.output);
+            let during = (call, turn.as_deref(), &self.recording);
+            self.wasi = wasi(&self.host, &self.plugin, during, self.file_guard.as_ref(), &self.output);
         }
         self.http.turn.clone_from(&turn);
         (self.call, self.turn, self.depth) = (call, turn, depth);
@@ -198,8 +207,7 @@ fn file_guard(host: &Host, plugin: &Arc<Plugin>, call: Call, turn: Option<&Arc<T
 fn wasi(
     host: &Host,
     plugin: &Plugin,
-    call: Call,
-    turn: Option<&Turn>,
+    (call, turn, recording): (Call, Option<&Turn>, &CallRecording),
     guard: Option<&FileGuard>,
     output: &Output,
 ) -> WasiCtx {
@@ -216,6 +224,8 @@ fn wasi(
     // A selection is the same whenever it is made of the same view.
     if let (SELECTOR, Some(turn)) = (call, turn) {
         determinism::hold(&mut wasi, &turn.started);
+    } else if recording.is_on() {
+        determinism::record(&mut wasi, recording);
     }
     wasi.build()
 }

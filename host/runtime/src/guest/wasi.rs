@@ -4,3 +4,4 @@ pub(crate) mod directories;
 pub(super) mod egress;
 pub(super) mod file_guard;
 pub(super) mod guarded_files;
+mod recorded_http;

@@ -34,7 +34,8 @@ macro_rules! guest_call {
         crate::hooks::guest_call::guest_closure(|guest_call| Box::pin(async move {
             let given = crate::hooks::guest_call::given!(guest_call, $($argument),*);
             let guest = guest_call.exports.$interface(guest_call.store, &guest_call.instance)?;
-            let $answer = guest.$call(guest_call.store, $($argument),*).await?;
+            let $answer = guest.$call(&mut *guest_call.store, $($argument),*).await?;
+            guest_call.store.data().recorder.answered(|| serde_json::json!(&$answer));
             crate::hooks::guest_call::unless_broken(given, $made)
         }))
     };
@@ -46,7 +47,8 @@ macro_rules! guest_call {
             let given = crate::hooks::guest_call::given!(guest_call, $($argument),*);
             let guest = guest_call.exports.$interface(guest_call.store, &guest_call.instance)?;
             let handle = crate::hooks::guest_call::push_turn_handle(guest_call.store, $turn)?;
-            let $answer = guest.$call(guest_call.store, handle, $($argument),*).await?;
+            let $answer = guest.$call(&mut *guest_call.store, handle, $($argument),*).await?;
+            guest_call.store.data().recorder.answered(|| serde_json::json!(&$answer));
             crate::hooks::guest_call::unless_broken(given, $made)
         }))
     };

@@ -46,7 +46,9 @@ pub async fn replay_call(scope: &Arc<CallScope>, recorded: Replay<'_>) -> Result
         ReplayMode::Unknown => return Err(unknown()),
         _ => {}
     }
+    // A recording answers what a selector asks of its view.
     if call == Hook::Selector
+        && !scope.host.recordings.is_playback()
         && let Some(told) = &turn
     {
         put(scope, told.session(), &arguments).await?;

@@ -142,9 +142,16 @@ async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, context: &CallContext, view
     let selection = call_one(&turn.scope, plugin, context.clone(), |guest_call| {
         Box::pin(async move {
             let given = guest_call.store.data().recorder.record(|| view.snapshot());
+            let recording = guest_call.store.data().recording.clone();
+            // A recording has what the guest has read of the view, which is less.
+            recording.arguments(&serde_json::json!([]));
             let guest = guest_call.exports.selector(guest_call.store, &guest_call.instance)?;
             let handle = guest_call.store.data_mut().table.push(view.clone())?;
-            let answer = match guest.call_select(guest_call.store, handle).await? {
+            let selected = guest.call_select(guest_call.store, handle).await?;
+            recording.answered(|| serde_json::json!(&selected));
+            let answer = match selected {
+                // The entries that it names are on the recorded tape.
+                Ok(_) if recording.is_playback() => Ok(Selection::default()),
                 Ok(selected) => Ok(view.accept(selected).await?),
                 Err(error) => Err(error),
             };

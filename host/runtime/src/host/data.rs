@@ -7,6 +7,7 @@ use super::post_turn_tasks::PostTurnTasks;
 use super::protection::ProtectionCache;
 use crate::channel::Channel;
 use crate::plugin::quarantine::Quarantine;
+use crate::plugin::recording::Recordings;
 use crate::plugin::{Cache, CodeLinker, Engines, GrantRegistry, Meter, OpenCircuit, PluginRegistry, PluginSet};
 use anyhow::Result;
 use bub_config::Config;
@@ -58,6 +59,8 @@ pub struct Host {
     pub quarantine: Arc<Quarantine>,
     /// Statistics of calls into plugins.
     pub meter: Arc<Meter>,
+    /// Calls of plugins that are recorded or played back.
+    pub recordings: Arc<Recordings>,
     /// Runtime events.
     pub events: Arc<EventBus>,
     /// Compiled plugins.

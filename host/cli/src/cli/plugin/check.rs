@@ -6,7 +6,7 @@ mod coverage;
 mod diagnostic;
 mod repro;
 mod samples;
-mod sandbox;
+pub(super) mod sandbox;
 
 use super::{fetch, grants};
 use crate::cli::progress;
@@ -93,6 +93,60 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         false => report.tell(&mut out)?,
     }
     Ok(if report.diagnostics.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What a check of a component has found.
+pub(super) struct Trial {
+    pub(super) plugin: Arc<Plugin>,
+    pub(super) is_broken: bool,
+    /// In a line.
+    pub(super) summary: String,
+    /// What is wrong, and how to fix it.
+    pub(super) lines: Vec<String>,
+}
+
+/// Checks a component that is not installed, with that configuration.
+///
+/// # Errors
+///
+/// It does not load.
+pub(super) async fn of_component(
+    own: &Config,
+    name: &str,
+    bytes: &[u8],
+    config: serde_json::Map<String, serde_json::Value>,
+) -> Result<Trial> {
+    let subject = |grants, provider, selects| {
+        let mut settings = bub_config::Plugin::default();
+        settings.config.clone_from(&config);
+        Subject { name, bytes: Some(bytes), settings, grants, provider, selects, is_alone: false }
+    };
+    // What it asks for is known once it was loaded.
+    let loaded = Sandbox::start(own, subject(Vec::new(), None, false)).await?;
+    let (plugin, wanted) = (loaded.plugin.clone(), loaded.plugin.wanted());
+    loaded.host.close().await;
+    let provider = plugin.provider.as_deref();
+    let grants = sandbox::inside(wanted.iter().map(String::as_str), provider);
+    let sandbox = Sandbox::start(own, subject(grants, provider, plugin.implements(Hook::Selector))).await?;
+    let (diagnostics, _) = try_all(&sandbox).await?;
+    let mut counts = sandbox.host.meter.of(&plugin.name);
+    counts.remove(Call::Load.name());
+    sandbox.host.close().await;
+    let mut lines = Vec::new();
+    for Diagnostic { place, what, fix, output, .. } in diagnostics.broken() {
+        lines.push(format!("{place}: {what}"));
+        lines.extend(
+            output.iter().flat_map(|output| output.lines().map(|line| format!("| {line}")).collect::<Vec<_>>()),
+        );
+        lines.push(format!("fix: {fix}"));
+    }
+    let calls = text::count(counts.values().map(|count| count.calls).sum(), "call", "calls");
+    let is_broken = diagnostics.is_broken();
+    let summary = match is_broken {
+        true => format!("it breaks its contract in {calls}"),
+        false => format!("it followed its contract in {calls}"),
+    };
+    Ok(Trial { plugin, is_broken, summary, lines })
 }
 
 async fn find(host: &Arc<Host>, name: &str) -> Result<CheckedPlugin> {

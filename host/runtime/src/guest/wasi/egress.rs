@@ -1,8 +1,10 @@
 //! `wasi:http`: a guest's requests go to the hosts that its grants name, and nowhere else. What it names as
 //! `{{secret:NAME}}` is filled in here, behind the guest's back, and taken out of what comes back.
 
+use super::recorded_http;
 use crate::host::Host;
 use crate::plugin::Plugin;
+use crate::plugin::recording::CallRecording;
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_egress::secret;
 use bub_egress::secret::SecretInjector;
@@ -26,10 +28,12 @@ pub(crate) struct Http {
     pub is_loading: bool,
     /// It keeps the tapes: what a turn wrote leaves in one request, or not at all.
     pub keeps_tapes: bool,
+    /// Records requests with their responses, or answers them.
+    pub recording: CallRecording,
 }
 
 /// The late errors of a request, which are not used here.
-type Late = Box<dyn Future<Output = Result<()>> + Send>;
+pub(super) type Late = Box<dyn Future<Output = Result<()>> + Send>;
 
 impl WasiHttpHooks for Http {
     fn send_request(
@@ -38,10 +42,14 @@ impl WasiHttpHooks for Http {
         options: Option<RequestOptions>,
         _late: Late,
     ) -> Box<dyn Future<Output = Result<(http::Response<WasiBody>, Late)>> + Send> {
+        if self.recording.is_playback() {
+            return Box::new(recorded_http::play(self.recording.clone(), request));
+        }
         let client = self.egress_client();
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
         let keeps_tapes = self.keeps_tapes;
-        Box::new(async move {
+        let recording = self.recording.clone();
+        let send = async move |request| {
             let request = into_request(request, options)?;
             let target = Target::from_url(request.url()).map(|target| target.to_string()).unwrap_or_default();
             match client.send(request).await {
@@ -61,7 +69,11 @@ impl WasiHttpHooks for Http {
                     Err(into_error(&error))
                 }
             }
-        })
+        };
+        match recording.is_on() {
+            true => Box::new(recorded_http::record(recording, request, send)),
+            false => Box::new(send(request)),
+        }
     }
 }
 

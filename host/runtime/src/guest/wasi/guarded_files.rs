@@ -19,6 +19,9 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> Result<()> {
     linker.allow_shadowing(true);
     types::add_to_linker::<State, GuardedFiles>(linker, |state| {
+        if state.file_guard.is_some() {
+            state.recording.cannot_record("it uses files");
+        }
         let guard = state.file_guard.clone();
         Guarded { inner: state.filesystem(), guard }
     })?;

@@ -181,7 +181,8 @@ pub async fn ask_provider(
             let given = guest_call.store.data().recorder.record(|| serde_json::json!([request]));
             let guest = guest_call.exports.provider(guest_call.store, &guest_call.instance)?;
             let sink = guest_call.store.data_mut().table.push(Sink(sender))?;
-            let answer = guest.call_complete(guest_call.store, request, sink).await?;
+            let answer = guest.call_complete(&mut *guest_call.store, request, sink).await?;
+            guest_call.store.data().recorder.answered(|| serde_json::json!(&answer));
             given.discard();
             Ok(answer)
         })

@@ -145,7 +145,8 @@ pub async fn ask(
             let given = store.data().recorder.record(|| serde_json::json!([name, arguments]));
             let guest = exports.tools(store, &instance)?;
             let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
-            let answer = guest.call_call_tool(store, handle, name, arguments).await?;
+            let answer = guest.call_call_tool(&mut *store, handle, name, arguments).await?;
+            store.data().recorder.answered(|| serde_json::json!(&answer));
             if let Ok(result) = &answer {
                 check_json(result).map_err(|reason| contract(format!("the result of `{name}` is {reason}")))?;
             }

@@ -1,42 +1,65 @@
 //! Records the arguments of a call, for a crash report.
 
+use crate::plugin::recording::CallRecording;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Records the arguments of a call, in case it faults.
 #[derive(Clone, Default)]
-pub struct CallRecorder(Arc<Mutex<Option<Value>>>);
+pub struct CallRecorder {
+    kept: Arc<Mutex<Option<Value>>>,
+    /// Takes them in any case.
+    recording: CallRecording,
+}
 
 /// Records the arguments when it is dropped without [`RecordGuard::discard`]: when the guest traps or its deadline ends
 /// it.
 pub struct RecordGuard<F: FnOnce() -> Value> {
     recorder: CallRecorder,
     arguments: Option<F>,
+    /// The arguments, where they were told already.
+    told: Option<Value>,
 }
 
 impl CallRecorder {
+    /// For a call that may be recorded as a whole.
+    pub fn for_call(recording: CallRecording) -> Self {
+        Self { kept: Arc::default(), recording }
+    }
+
     /// Records `arguments` unless [`RecordGuard::discard`] is called.
     pub fn record<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
-        RecordGuard { recorder: self.clone(), arguments: Some(arguments) }
+        if self.recording.is_on() {
+            let told = arguments();
+            self.recording.arguments(&told);
+            return RecordGuard { recorder: self.clone(), arguments: None, told: Some(told) };
+        }
+        RecordGuard { recorder: self.clone(), arguments: Some(arguments), told: None }
+    }
+
+    /// The export has returned.
+    pub fn answered(&self, answer: impl FnOnce() -> Value) {
+        self.recording.answered(answer);
     }
 
     pub(super) fn take(&self) -> Option<Value> {
-        self.0.lock().take()
+        self.kept.lock().take()
     }
 }
 
 impl<F: FnOnce() -> Value> RecordGuard<F> {
     /// Discards the arguments: the call succeeded.
     pub fn discard(mut self) {
-        self.arguments = None;
+        (self.arguments, self.told) = (None, None);
     }
 }
 
 impl<F: FnOnce() -> Value> Drop for RecordGuard<F> {
     fn drop(&mut self) {
-        if let Some(arguments) = self.arguments.take() {
-            *self.recorder.0.lock() = Some(arguments());
+        let told = self.told.take().or_else(|| self.arguments.take().map(|arguments| arguments()));
+        if told.is_some() {
+            *self.recorder.kept.lock() = told;
         }
     }
 }

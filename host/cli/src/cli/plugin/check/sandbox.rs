@@ -19,26 +19,26 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 
 /// The plugin, and its grants in the trial.
-pub(super) struct Subject<'a> {
-    pub(super) name: &'a str,
+pub(in crate::cli::plugin) struct Subject<'a> {
+    pub(in crate::cli::plugin) name: &'a str,
     /// `None` for an embedded guest.
-    pub(super) bytes: Option<&'a [u8]>,
+    pub(in crate::cli::plugin) bytes: Option<&'a [u8]>,
     /// Its configuration, without grants.
-    pub(super) settings: bub_config::Plugin,
-    pub(super) grants: Vec<String>,
+    pub(in crate::cli::plugin) settings: bub_config::Plugin,
+    pub(in crate::cli::plugin) grants: Vec<String>,
     /// The name of the plugin as the model provider, if it is one.
-    pub(super) provider: Option<&'a str>,
+    pub(in crate::cli::plugin) provider: Option<&'a str>,
     /// Whether it is the context selector.
-    pub(super) selects: bool,
+    pub(in crate::cli::plugin) selects: bool,
     /// Whether all other plugins are disabled.
-    pub(super) is_alone: bool,
+    pub(in crate::cli::plugin) is_alone: bool,
 }
 
 /// The host and its temporary home.
-pub(super) struct Sandbox {
-    pub(super) host: Arc<Host>,
+pub(in crate::cli::plugin) struct Sandbox {
+    pub(in crate::cli::plugin) host: Arc<Host>,
     /// The loaded plugin.
-    pub(super) plugin: Arc<Plugin>,
+    pub(in crate::cli::plugin) plugin: Arc<Plugin>,
     /// The directory of its home and its workspace.
     _root: TempDir,
 }
@@ -65,7 +65,7 @@ impl Sandbox {
     /// # Errors
     ///
     /// The home cannot be created, or the plugin does not load.
-    pub(super) async fn start(own: &Config, subject: Subject<'_>) -> Result<Self> {
+    pub(in crate::cli::plugin) async fn start(own: &Config, subject: Subject<'_>) -> Result<Self> {
         let root =
             tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
         let [home, workspace] = ["home", "workspace"].map(|name| root.path().join(name));
@@ -100,7 +100,7 @@ impl Sandbox {
     /// # Errors
     ///
     /// The turn failed.
-    pub(super) async fn turn(&self, message: Envelope) -> Result<(), Failure> {
+    pub(in crate::cli::plugin) async fn turn(&self, message: Envelope) -> Result<(), Failure> {
         let (_open, cancel) = watch::channel(false);
         let outcome = run_turn(&self.host, message, TurnOptions::new(cancel)).await.map(drop);
         self.host.rest().await;
@@ -108,7 +108,7 @@ impl Sandbox {
     }
 
     /// The directory of crash reports.
-    pub(super) fn evidence(&self) -> PathBuf {
+    pub(in crate::cli::plugin) fn evidence(&self) -> PathBuf {
         self.host.config.home.join(quarantine::DIR)
     }
 }
@@ -137,7 +137,10 @@ fn settings(subject: &Subject<'_>) -> BTreeMap<String, bub_config::Plugin> {
 }
 
 /// The grants that only affect the sandbox.
-pub(super) fn inside<'a>(grants: impl IntoIterator<Item = &'a str>, provider: Option<&str>) -> Vec<String> {
+pub(in crate::cli::plugin) fn inside<'a>(
+    grants: impl IntoIterator<Item = &'a str>,
+    provider: Option<&str>,
+) -> Vec<String> {
     let mut inside = Vec::new();
     for grant in grants {
         let (kind, target) = grant.split_once(':').unwrap_or((grant, ""));
