@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Plugin, PluginError, context, decode, dumps, encode, event, log, t } from "../src/index.js";
 import { lower } from "../src/error.js";
 import { manifest, world } from "../src/manifest.js";
-import { Host, response } from "../src/test/index.js";
+import { Host, response } from "../src/testing/index.js";
 
 const HOSTILE = "\"'\\`\0\x1b[31m\u2028é😀{{secret:a}}]]>";
 

@@ -98,6 +98,11 @@ class Plugin(Generic[C]):
     commands: dict[str, Registered] = field(default_factory=dict, init=False)
     wants: list[grants.Grant] = field(default_factory=list, init=False)
 
+    def __post_init__(self) -> None:
+        if self.settings is not None:
+            # Now rather than in each call: a component starts with what its module has done.
+            schema.schema(self.settings)
+
     @property
     def config(self) -> C:
         """The configuration. The host has validated it against the schema of `settings`."""

@@ -61,8 +61,17 @@ class Member:
     default: Any = None
 
 
+_MEMBERS: dict[type, list[Member]] = {}
+
+
 def members(of: type) -> list[Member]:
-    """The fields of a dataclass."""
+    """The fields of a dataclass. They are looked up once: reading type hints takes a while."""
+    if of not in _MEMBERS:
+        _MEMBERS[of] = _members(of)
+    return _MEMBERS[of]
+
+
+def _members(of: type) -> list[Member]:
     hints = typing.get_type_hints(of, include_extras=True)
     found = []
     for field in dataclasses.fields(of):
