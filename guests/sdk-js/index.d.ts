@@ -118,6 +118,17 @@ export interface Stream extends Head {
   lines(): Iterable<string>;
 }
 
+/** A directory: the workspace, or another one. Paths are relative to it. */
+export interface Directory extends Grant {
+  read(path: string): Uint8Array;
+  readText(path: string): string;
+  /** Writes a whole file: readers see all of it or nothing. */
+  write(path: string, content: Uint8Array | string): void;
+  list(path?: string): string[];
+  makeDirectory(path: string): void;
+  remove(path: string): void;
+}
+
 export interface Secret extends Grant {
   /** The text that the host replaces by the secret in a request. */
   placeholder(name?: string): string;
@@ -515,7 +526,7 @@ export class Plugin<C = unknown> {
   secret(name: string, why: string): Secret;
   model(name: string, why: string): Model;
   otherTools(name: string, why: string): Tools;
-  directory(path: string, why: string): Grant;
+  directory(path: string, why: string): Directory;
   tool<F extends Fields>(tool: {
     name: string;
     /** What a model reads of it. */

@@ -40,6 +40,8 @@ export class Host {
       http?: (request: Request) => Response;
       model?: (request: ModelRequest) => string;
       tools?: Record<string, (given: any) => unknown>;
+      /** The files of the directories that the plugin may use, by their paths. */
+      files?: Record<string, string>;
       run?: (command: string) => [code: number, output: string];
     },
   );
@@ -51,6 +53,8 @@ export class Host {
   prompt(text?: string): Prompt;
   entries(tape?: string): Entry[];
   state(key: string): any;
+  /** The text of a file. */
+  file(path: string): string | undefined;
   readonly requests: Request[];
   readonly modelCalls: ModelRequest[];
   readonly logged: [level: string, message: string][];

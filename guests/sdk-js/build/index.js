@@ -133,10 +133,21 @@ function tool(file) {
 // are the same in both.
 const WASI = "@0.2.10";
 const STAND_IN = "@9.2.10";
+const INTERFACES = [
+  "io/error",
+  "io/poll",
+  "io/streams",
+  "clocks/monotonic-clock",
+  "clocks/wall-clock",
+  "filesystem/types",
+  "filesystem/preopens",
+  "http/types",
+  "http/outgoing-handler",
+];
 
 /** The component with the true version in the names of WASI's interfaces. */
 function withTrueVersions(component) {
-  for (const name of ["io/error", "io/poll", "io/streams", "clocks/monotonic-clock", "http/types", "http/outgoing-handler"]) {
+  for (const name of INTERFACES) {
     const wanted = Buffer.from(`wasi:${name}${STAND_IN}`);
     for (let at = component.indexOf(wanted); at >= 0; at = component.indexOf(wanted, at)) {
       component.write(WASI, at + wanted.length - WASI.length);

@@ -4,7 +4,7 @@ import { host } from "./backend.js";
 import { PluginError, ask, lift } from "./error.js";
 import { Child, Completion } from "./handles.js";
 import { Request } from "./http.js";
-import { dumps, loads } from "./text.js";
+import { decode, dumps, encode, loads } from "./text.js";
 
 /** A grant that the manifest asks for, such as `tape:read`. */
 export class Grant {
@@ -33,6 +33,39 @@ export class Http extends Grant {
 
   request(method, url) {
     return new Request(method, url);
+  }
+}
+
+/** A directory: the workspace, or another one. */
+export class Directory extends Grant {
+  get root() {
+    // Without its grant a directory is silently absent.
+    this.check();
+    return this.target.replace(/:r[ow]$/, "");
+  }
+
+  read(path) {
+    return host().files.read(this.root, path);
+  }
+
+  readText(path) {
+    return decode(this.read(path), true);
+  }
+
+  write(path, content) {
+    host().files.write(this.root, path, typeof content === "string" ? encode(content) : content);
+  }
+
+  list(path = ".") {
+    return host().files.list(this.root, path);
+  }
+
+  makeDirectory(path) {
+    host().files.makeDirectory(this.root, path);
+  }
+
+  remove(path) {
+    host().files.remove(this.root, path);
   }
 }
 
@@ -160,7 +193,7 @@ export const KINDS = {
   process: Process,
   agent: Agent,
   tape: Grant,
-  fs: Grant,
+  fs: Directory,
 };
 
 /** Makes a grant of its text. */

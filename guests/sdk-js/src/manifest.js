@@ -14,6 +14,7 @@ const IMPORTS = {
   usage: ["bub:model/usage"],
   recall: ["bub:context/recall"],
   process: ["bub:process/process"],
+  fs: ["wasi:filesystem/preopens"],
   http: ["wasi:http/outgoing-handler", "wasi:http/types"],
 };
 

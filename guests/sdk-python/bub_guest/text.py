@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+
+# Codecs are imported when they are first used, and a component has no files to import from.
+import encodings.latin_1  # noqa: F401
+import encodings.utf_16_le  # noqa: F401
 import enum
 import json
 from typing import Any
@@ -31,7 +35,8 @@ def dumps(value: Any) -> str:
 def loads(text: str | bytes) -> Any:
     """The value of a JSON text; `invalid-input` if it is not JSON."""
     try:
-        return json.loads(text)
+        # Bytes are UTF-8: `json` would guess, and take UTF-16.
+        return json.loads(text.decode() if isinstance(text, bytes) else text)
     except (ValueError, RecursionError) as error:
         raise Error("invalid-input", f"it is not JSON: {error}") from error
 

@@ -26,7 +26,7 @@ from bub_guest.manifest import manifest, world
 from bub_guest.read import read
 from bub_guest.schema import schema
 from bub_guest.test import Host, response
-from bub_guest.text import clean, dumps
+from bub_guest.text import clean, dumps, loads
 
 HOSTILE = "\"'\\`\x00\x1b[31m\u2028é\U0001f600{{secret:a}}]]>"
 
@@ -105,6 +105,12 @@ class Tools(unittest.TestCase):
         for value in (float("nan"), object(), {1j: 1}):
             with self.assertRaisesRegex(Error, "has no JSON"):
                 dumps(value)
+
+    def test_bytes_of_json_are_utf_8(self) -> None:
+        self.assertEqual(loads('"é"'.encode()), "é")
+        for wrong in ('"é"'.encode("utf-16"), b"\xff", b"", b"[" * 100_000):
+            with self.assertRaisesRegex(Error, "^it is not JSON"):
+                loads(wrong)
 
     def test_the_turn_is_passed_and_what_is_written_is_on_the_tape(self) -> None:
         @self.plugin.tool(effect="write")

@@ -5,11 +5,13 @@ import { PluginError, lower } from "../error.js";
 import { Turn } from "../handles.js";
 import { FUNCTIONS, INTERFACES } from "../hooks.js";
 import { dumps } from "../text.js";
+import { files } from "./files.js";
 import { opener } from "./http.js";
 
 /** The exports by their names. `imports` has an object for each interface that the world imports, by its last name. */
 export function install(plugin, imports) {
-  use({ ...imports, openHttp: imports.outgoingHandler && opener(imports) });
+  const ours = { openHttp: imports.outgoingHandler && opener(imports), files: imports.preopens && files(imports) };
+  use({ ...imports, ...ours });
   const exports = {};
   for (const [name, { call, object }] of plugin.hooks) {
     exports[camel(name)] = object ? several(name, object) : one(name, call);

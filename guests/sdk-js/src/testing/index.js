@@ -11,7 +11,7 @@ import { use } from "../backend.js";
 import { PluginError } from "../error.js";
 import { Entry, Sink, Turn, View, readEvent, writeEnvelope } from "../handles.js";
 import { HttpError, Response, parts } from "../http.js";
-import { dumps, encode, loads } from "../text.js";
+import { decode, dumps, encode, loads } from "../text.js";
 import { FakeChild, FakeTape, FakeTurn, FakeView, missing, raise } from "./fakes.js";
 
 /** A response with that status and body. */
@@ -19,15 +19,20 @@ export function response(status, body = "", headers = []) {
   return new Response(status, headers, typeof body === "string" ? encode(body) : body);
 }
 
+function fail(path) {
+  throw PluginError.notFound(`\`${path}\`: no entry`);
+}
+
 /** A fake host. It answers from when it is made until another one is made. */
 export class Host {
   constructor(plugin, given = {}) {
     const { config = {}, secrets = {}, without = [], message = "hello", principal = "owner", tainted = false } = given;
     const { workspace = "/workspace", started = "2026-01-02T03:04:05+00:00", state = {}, entries = [] } = given;
-    const { newMessages = [], budget, systemPrompt = "", http, model, tools = {}, run } = given;
+    const { newMessages = [], budget, systemPrompt = "", http, model, tools = {}, files = {}, run } = given;
     Object.assign(this, { plugin, table: config, knownSecrets: secrets, without, principal, tainted, workspace, started });
     Object.assign(this, { newMessages, budget, systemPrompt, answerHttp: http, answerModel: model, tools, run });
     this.message = writeEnvelope(typeof message === "string" ? { content: message } : message);
+    this.contents = new Map(Object.entries(files).map(([path, text]) => [path, encode(text)]));
     this.states = new Map(Object.entries(state));
     this.tapes = new Map();
     Object.assign(this, { requests: [], modelCalls: [], logged: [], raw: { emitted: [], sent: [] }, programs: new Map() });
@@ -75,6 +80,11 @@ export class Host {
   /** A value of the turn's state. */
   state(key) {
     return this.states.get(key);
+  }
+
+  /** The text of a file. */
+  file(path) {
+    return this.contents.has(path) ? decode(this.contents.get(path)) : undefined;
   }
 
   get sent() {
@@ -201,6 +211,17 @@ export class Host {
           this.require("process");
           return this.programs.get(id) ?? missing(`program \`${id}\``);
         },
+      },
+      files: {
+        read: (_, path) => this.contents.get(path) ?? fail(path),
+        write: (_, path, bytes) => this.contents.set(path, bytes),
+        list: (_, path) => {
+          const start = path === "." ? "" : `${path}/`;
+          const inside = [...this.contents.keys()].filter((file) => file.startsWith(start));
+          return [...new Set(inside.map((file) => file.slice(start.length).split("/")[0]))].sort();
+        },
+        makeDirectory: () => undefined,
+        remove: (_, path) => void (this.contents.delete(path) || fail(path)),
       },
       openHttp: (request) => this.open(request),
     };
