@@ -15,6 +15,8 @@ const PAGE = 64;
 
 export const select = plugin.hook("selector", "to select what the model sees", (view) => {
   const wanted = plugin.config.turns;
+  // The current turn is selected whole: its calls and their results are what the model goes on with.
+  const start = view.turnStartId();
   const taken = [];
   let turns = 0;
   while (turns < wanted) {
@@ -23,7 +25,7 @@ export const select = plugin.hook("selector", "to select what the model sees", (
     // Newest first. An exchange begins with the event `loop.start`, so that none is cut in half.
     for (const entry of page.toReversed()) {
       taken.push(entry.id);
-      if (entry.kind === "event" && entry.payload.name === "loop.start") turns += 1;
+      if (entry.id <= start && entry.kind === "event" && entry.payload.name === "loop.start") turns += 1;
       if (turns === wanted) break;
     }
   }

@@ -22,12 +22,14 @@ PAGE = 64
 @plugin.hook("selector", why="to select what the model sees")
 def select(view: View) -> Selected:
     wanted, turns = plugin.config.turns, 0
+    # The current turn is selected whole: its calls and their results are what the model goes on with.
+    start = view.turn_start_id()
     taken: list[int] = []
     while turns < wanted and (page := view.tail(taken[-1] if taken else None, PAGE)):
         # Newest first. An exchange begins with the event `loop.start`, so that none is cut in half.
         for entry in reversed(page):
             taken.append(entry.id)
-            turns += entry.is_event("loop.start")
+            turns += entry.id <= start and entry.is_event("loop.start")
             if turns == wanted:
                 break
     # `bub-wasm tape` shows the notes.

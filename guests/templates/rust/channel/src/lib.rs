@@ -47,7 +47,7 @@ struct Messages;
 impl Channel for Messages {
     fn describe() -> Description {
         Description {
-            // Its address is `/channels/NAME/` of `bub-wasm serve`.
+            // Its address is `/channels/NAME` of `bub-wasm serve`.
             name: "{{name}}".to_owned(),
             needs_debounce: false,
             supports_polling: false,

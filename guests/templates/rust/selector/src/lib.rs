@@ -40,6 +40,8 @@ const PAGE: u32 = 64;
 
 fn select(view: &View) -> Result<Selected> {
     let wanted = config::load::<Settings>()?.turns;
+    // The current turn is selected whole: its calls and their results are what the model goes on with.
+    let start = view.turn_start_id();
     let (mut taken, mut turns): (Vec<Entry>, u64) = (Vec::new(), 0);
     while turns < wanted {
         let page = view.tail(taken.last().map(|oldest| oldest.id), PAGE)?;
@@ -48,7 +50,7 @@ fn select(view: &View) -> Result<Selected> {
         }
         // Newest first. An exchange begins with the event `loop.start`, so that none is cut in half.
         for entry in page.into_iter().rev() {
-            turns += u64::from(entry.is_event("loop.start"));
+            turns += u64::from(entry.id <= start && entry.is_event("loop.start"));
             taken.push(entry);
             if turns == wanted {
                 break;
