@@ -18,8 +18,8 @@ const FOLDERS: [(&str, &str); 6] = [
     ("sdk-js", "guests/sdk-js"),
 ];
 
-/// Folders that no project needs: what tools leave behind, and the tests of the SDKs themselves.
-const LEFT_OUT: [&str; 7] = ["target", "node_modules", "__pycache__", ".pytest_cache", ".venv", "dist", "tests"];
+/// Folders that tools leave behind.
+const LEFT_OUT: [&str; 5] = ["target", "node_modules", "__pycache__", ".pytest_cache", ".venv"];
 
 /// The kinds of plugins, in the order in which they are offered.
 const KINDS: [&str; 7] = ["tool", "prompt", "selector", "gate", "channel", "provider", "store"];
@@ -54,8 +54,12 @@ impl Kit {
             let file = path.file_name().and_then(|file| file.to_str()).expect("names of files are UTF-8");
             let about = path.symlink_metadata().unwrap_or_else(|error| panic!("`{}`: {error}", path.display()));
             let name = format!("{name}/{file}");
-            if about.is_dir() && !LEFT_OUT.contains(&file) {
-                self.add(&name, &path);
+            // The tests of an SDK are no part of a project, those of a template are.
+            let is_own_test = file == "tests" && !name.starts_with("templates/");
+            if about.is_dir() {
+                if !LEFT_OUT.contains(&file) && !is_own_test {
+                    self.add(&name, &path);
+                }
             } else if about.is_file() {
                 // A link, such as that of an SDK to the contracts, is left out: templates name what they need.
                 let bytes = fs::read(&path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()));

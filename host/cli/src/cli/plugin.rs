@@ -7,6 +7,7 @@ mod fixtures;
 mod gate;
 mod grant_prompt;
 mod grants;
+mod mend;
 mod new;
 mod pending_plugins;
 mod plugin_files;

@@ -137,9 +137,10 @@ impl Manifest {
         let text = std::str::from_utf8(bytes).context("its manifest is no UTF-8")?;
         crate::plugin::check_json(text).map_err(|reason| anyhow::anyhow!("its manifest is {reason}"))?;
         // A derived parser takes a list of the values in order as well.
-        let object: serde_json::Map<String, serde_json::Value> =
+        let _: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(text).context("its manifest is not understood")?;
-        let manifest: Self = serde_json::from_value(object.into()).context("its manifest is not understood")?;
+        // From the text again, so that the error says where it is wrong.
+        let manifest: Self = serde_json::from_str(text).context("its manifest is not understood")?;
         manifest.checked()
     }
 

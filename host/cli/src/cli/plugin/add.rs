@@ -2,7 +2,7 @@
 
 use super::grant_prompt::{self, Decision, GrantOptions};
 use super::plugin_files::PluginFiles;
-use super::{fetch, report};
+use super::{fetch, mend, report};
 use crate::cli::progress;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
@@ -48,7 +48,9 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let is_off = !config.plugin(&name).enabled && !plugin::is_embedded(&name);
     let host = progress::start(config, workspace, Box::new(Printer)).await?;
     let plugins = host.plugins();
-    let candidate = host.probe(&name, &bytes).await.with_context(|| format!("`{shown}` is not added"))?;
+    let candidate = host.probe(&name, &bytes).await;
+    let candidate =
+        candidate.map_err(|error| anyhow::anyhow!("`{shown}` is not added: {}", mend::with_mend(&error)))?;
     plugins.would_take(&candidate).with_context(|| format!("`{shown}` is not added"))?;
     let before = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User);
     let mut out = std::io::stdout();

@@ -3,8 +3,8 @@
 mod commands;
 mod recorded;
 
-use super::check;
 use super::project::{self, Project};
+use super::{check, mend};
 use crate::cli::style::Style;
 use crate::cli::{log, text};
 use anyhow::{Context, Result, bail};
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 const MAX_LINES: usize = 40;
 
 /// Lines of the difference of a recorded call.
-const MAX_DIFFERENCE: usize = 30;
+const MAX_DIFFERENCE: usize = 40;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -74,8 +74,9 @@ async fn component(report: &mut Report, project: &Project, config: &Config, upda
     let trial = match trial {
         Ok(trial) => trial,
         Err(error) => {
-            let why = format!("`{shown}` does not load: {}", one_line(&format!("{error:#}")));
-            return report.fails("check", &why, &[]);
+            let why = one_line(&format!("{error:#}"));
+            let fix: Vec<String> = mend::mend(&why).map(|mend| format!("fix: {mend}")).into_iter().collect();
+            return report.fails("check", &format!("`{shown}` does not load: {why}"), &fix);
         }
     };
     let plugin = &trial.plugin;
