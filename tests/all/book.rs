@@ -64,6 +64,7 @@ pages! {
     tutorial_chat: "docs/src/tutorial/chat.md",
     tutorial_first_turn: "docs/src/tutorial/first-turn.md",
     tutorial_model: "docs/src/tutorial/model.md",
+    tutorial_plugin_rust: "docs/src/tutorial/plugin-rust.md",
     tutorial_serve: "docs/src/tutorial/serve.md",
     tutorial_telegram: "docs/src/tutorial/telegram.md",
 }

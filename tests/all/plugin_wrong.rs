@@ -60,8 +60,41 @@ fn an_export_of_another_type_names_the_function_and_both_types() {
         &[
             "its export `bub:hooks/commands@0.1.0` has another type: `list-commands` is `func() -> string`",
             "and the contract says `func() -> list<record { name: string, about: string }>`",
+            "; build it with the contracts of this program; a project with them: bub-wasm plugin new",
         ],
     );
+}
+
+/// The same, for other tests.
+pub(crate) fn commands_that_are_text() -> Vec<u8> {
+    commands(TEXT, RUN, "")
+}
+
+#[test]
+fn an_export_of_an_unknown_version_names_the_offered_ones_and_how_to_get_their_contracts() {
+    is_refused(
+        &fs::read(programs::FAULT_UNKNOWN_VERSION).expect("it was built"),
+        &[
+            "it exports `bub:hooks/build-prompt@0.9.0`, which this host does not know; it offers 0.1.0",
+            "; build it with the contracts of this program; a project with them: bub-wasm plugin new",
+        ],
+    );
+}
+
+#[test]
+fn a_manifest_that_does_not_parse_names_the_place_and_the_command_that_tries_again() {
+    let good = fs::read(programs::PROMPT_UPPER).expect("it was built");
+    for (manifest, what) in [
+        ("{\"wants\": 1}", "invalid type: integer `1`, expected a sequence at line 1 column 11"),
+        ("{\"wants\": [", "EOF while parsing"),
+        ("{\"wnats\": []}", "unknown field `wnats`"),
+        ("{\"wants\": [{\"grant\": \"hok:selector\", \"why\": \"\"}]}", "wants `hok:selector`, which is not a grant"),
+    ] {
+        is_refused(
+            &with_section(&good, "bub:manifest", manifest.as_bytes()),
+            &[what, "; correct the manifest, then build and try again: bub-wasm plugin test"],
+        );
+    }
 }
 
 #[test]

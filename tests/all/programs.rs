@@ -2,6 +2,7 @@
 
 #![allow(unused_imports, reason = "what is brought into scope here is only looked for")]
 
+use crate::bindgen::{bindgen_channel, bindgen_gate, bindgen_provider, bindgen_selector, bindgen_weather};
 use crate::channels::poster_keeps_to_its_contract as poster;
 use crate::completion::caller_says_what_the_model_says as caller;
 use crate::faults::{fault_memory, fault_panic, fault_spin, fault_trap, fault_unknown_version, loud};

@@ -10,9 +10,9 @@ use std::os::unix::fs::PermissionsExt;
 
 const KEY: &str = "w34ther-key-of-the-test";
 
-fn with_weather(service: &Listener) -> Home {
+fn with_weather(component: &str, service: &Listener) -> Home {
     let home = home();
-    home.plugin("weather", programs::WEATHER);
+    home.plugin("weather", component);
     let base = service.base();
     home.configure(&format!(
         "[plugins.weather]\ngrants = [\"hook:system-prompt\", \"http:{base}\", \"secret:weather\"]\n\
@@ -41,8 +41,14 @@ fn result(requests: &[Value]) -> String {
 
 #[test]
 fn the_tool_asks_the_service_with_the_key_and_the_model_reads_the_answer() {
+    asks_with_the_key(programs::WEATHER);
+}
+
+/// The service gets the key and the arguments, the model the answer, the city at home and the schema of the arguments.
+#[track_caller]
+pub(crate) fn asks_with_the_key(component: &str) {
     let service = Listener::new(|_| response(200, "", r#"[{"date":"1 May","sky":"clear","high":21.5,"low":9}]"#));
-    let home = with_weather(&service);
+    let home = with_weather(component, &service);
     let requests = turn(&home, &json!({ "city": "La Paz", "units": "imperial", "days": 2 }));
     let asked = &service.heard()[0];
     assert!(asked.starts_with("GET /forecast?city=La%20Paz&units=imperial&days=2 HTTP/1.1"), "{asked}");
@@ -61,8 +67,14 @@ fn the_tool_asks_the_service_with_the_key_and_the_model_reads_the_answer() {
 
 #[test]
 fn the_host_refuses_what_the_schema_does_not_allow_and_the_plugin_says_what_failed() {
+    refuses_and_says_what_failed(programs::WEATHER);
+}
+
+/// Arguments that the schema refuses reach nobody, and a failure of the service is named with the city.
+#[track_caller]
+pub(crate) fn refuses_and_says_what_failed(component: &str) {
     let service = Listener::new(|_| response(404, "", "no"));
-    let home = with_weather(&service);
+    let home = with_weather(component, &service);
     let refused = result(&turn(&home, &json!({ "city": "Bern", "units": "kelvin" })));
     assert!(refused.contains("units") && service.heard().is_empty(), "{refused}");
     let failed = result(&turn(&home, &json!({ "city": "Nowhere" })));
@@ -72,7 +84,7 @@ fn the_host_refuses_what_the_schema_does_not_allow_and_the_plugin_says_what_fail
 #[test]
 fn its_manifest_is_read_and_its_configuration_is_validated() {
     let service = Listener::new(|_| response(200, "", "[]"));
-    let home = with_weather(&service);
+    let home = with_weather(programs::WEATHER, &service);
     let inspected = home.bub(["plugin", "inspect", "weather"]).finish();
     assert!(inspected.stdout.contains("Says how the weather is."), "{inspected}");
     assert!(inspected.stdout.contains("to say who asks"), "{inspected}");
