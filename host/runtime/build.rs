@@ -1,10 +1,16 @@
 //! Builds the guests that the program carries, so that `cargo run` alone works on a fresh machine.
 
+#[path = "src/plugin/outline.rs"]
+mod outline;
 #[path = "build/signatures.rs"]
 mod signatures;
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use outline::Outline;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -37,6 +43,8 @@ fn main() {
     }
     let wit = root.join("wit");
     let signatures = signatures::table(&[&wit, &wit.join("trial")]);
+    // What plugins say of themselves is kept for as long as they are asked in the same words.
+    fs::write(out.join("contracts.sha256"), hex(&Sha256::digest(&signatures))).expect("OUT_DIR can be written");
     fs::write(out.join("signatures.rs"), signatures).expect("OUT_DIR can be written");
     require_target();
     let target_dir = guests_target(&out);
@@ -50,10 +58,24 @@ fn main() {
             let path = out.join(format!("{guest}.{end}"));
             fs::write(&path, bytes).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()));
         };
-        write("wasm", &bytes);
-        // What they are known by is known here: at each start it would be made of megabytes.
-        write("sha256", hex(&Sha256::digest(&bytes)).as_bytes());
+        let mut compressed = ZlibEncoder::new(Vec::new(), Compression::best());
+        compressed.write_all(&bytes).expect("a vector takes what is written");
+        write("wasm.zlib", &compressed.finish().expect("a vector takes what is written"));
+        // What is known of them is written here: a start needs nothing else of those whose compiled code is kept.
+        write("rs", known(guest, &bytes).as_bytes());
     }
+}
+
+/// The outline of a guest, as Rust.
+fn known(guest: &str, bytes: &[u8]) -> String {
+    let Outline { exports, imports, manifest, has_two_manifests, is_whole } = Outline::read(bytes);
+    assert!(is_whole && !has_two_manifests, "the guest `{guest}` is no component, or has two manifests");
+    let manifest = manifest.unwrap_or_else(|| panic!("the guest `{guest}` has no manifest"));
+    let manifest = std::str::from_utf8(manifest).expect("a manifest is UTF-8");
+    let (digest, size) = (hex(&Sha256::digest(bytes)), bytes.len());
+    format!(
+        "EmbeddedOutline {{ digest: {digest:?}, size: {size}, exports: &{exports:?}, imports: &{imports:?}, manifest: {manifest:?} }}"
+    )
 }
 
 /// The folder that guests are built in: one for all profiles, and for the tests, which build guests of the same workspace.

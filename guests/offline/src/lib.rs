@@ -27,9 +27,7 @@ const PIECE: usize = 8;
 struct Offline;
 
 impl Provider for Offline {
-    fn name() -> String {
-        "offline".to_owned()
-    }
+    const NAME: &'static str = "offline";
 
     fn complete(request: Request, sink: &Sink) -> Result<()> {
         if let Some(model) = request.model.as_deref().filter(|model| *model != MODEL) {

@@ -39,17 +39,16 @@ mod grants;
 pub use export::types;
 
 use crate::model::{Request, Sink};
-use crate::{Error, Result};
+use crate::tool::ToolSpec;
+use crate::{Error, Result, Turn};
 
+pub use crate::manifest::{Channel as Description, Command};
 pub use crate::wit::admit_message::exports::bub::hooks::admit_message::{Decision, SessionLoad};
 pub use crate::wit::after_llm_call::exports::bub::hooks::after_llm_call::LlmResult;
 pub use crate::wit::before_llm_call::exports::bub::hooks::before_llm_call::{LlmDecision, LlmRequest};
 pub use crate::wit::before_reset::exports::bub::hooks::before_reset::Attachment;
 pub use crate::wit::before_tool_call::exports::bub::hooks::before_tool_call::ToolDecision;
-pub use crate::wit::channel::exports::bub::channel::channel::{
-    Arrival, Description, Inbox, WebhookRequest, WebhookResponse,
-};
-pub use crate::wit::commands::exports::bub::hooks::commands::{Command, Guest as Commands};
+pub use crate::wit::channel::exports::bub::channel::channel::{Arrival, Inbox, WebhookRequest, WebhookResponse};
 pub use crate::wit::embedder::exports::bub::model::embedder::{Guest as Embedder, Purpose};
 pub use crate::wit::store::exports::bub::tape::store::{Batch, Guest as Store, Lookup, Outcome, Page, Reset};
 pub use crate::wit::store_query::exports::bub::tape::store_query::{Candidates, Condition, Guest as StoreQuery};
@@ -58,8 +57,8 @@ use crate::turn::Envelope;
 
 /// A channel: where messages come from, and where answers go. What a channel does not do it leaves out.
 pub trait Channel {
-    /// What the channel is called and what it can do.
-    fn describe() -> Description;
+    /// What the channel is called and what it can do. It is a constant because the manifest contains it.
+    const DESCRIPTION: Description;
 
     /// Asks for messages that have arrived since the cursor.
     ///
@@ -100,10 +99,38 @@ fn unsupported(function: &str) -> Error {
     Error::config(format!("this channel does not support `{function}`"))
 }
 
+/// Commands: `bub-wasm NAME ARGUMENT...` runs one.
+pub trait Commands {
+    /// All of them. The manifest contains them.
+    const COMMANDS: &'static [Command];
+
+    /// Runs one of them, and returns the text to print.
+    ///
+    /// # Errors
+    ///
+    /// The user reads them.
+    fn run(name: &str, arguments: &[String]) -> Result<String>;
+}
+
+/// Tools that are known only when the plugin runs: those of a server, or of the configuration. The manifest says so, and the
+/// host asks for them whenever it loads the plugin. Tools that are known before are functions with the attribute
+/// [`tool`](macro@crate::tool), and a plugin has either.
+pub trait DynamicTools {
+    /// The tools. It is called without a turn, so that all but the configuration is out of reach.
+    fn list() -> Vec<ToolSpec>;
+
+    /// Calls one of them with arguments in JSON that are valid under its schema, and returns its result in JSON.
+    ///
+    /// # Errors
+    ///
+    /// The model reads them.
+    fn call(turn: &Turn, name: &str, arguments: &str) -> Result<String>;
+}
+
 /// A provider of models.
 pub trait Provider {
-    /// The part before the colon in `provider:model`.
-    fn name() -> String;
+    /// The part before the colon in `provider:model`. The manifest contains it.
+    const NAME: &'static str;
 
     /// Answers a request, event by event.
     ///

@@ -19,7 +19,22 @@ pub struct Manifest {
     /// After which turns `after_turn` is called.
     pub after_turn: Option<&'static str>,
     /// Its tools.
-    pub tools: &'static [Tool],
+    pub tools: Tools,
+    /// Its commands.
+    pub commands: Option<&'static [Command]>,
+    /// The model provider that it is.
+    pub provider: Option<&'static str>,
+    /// The channel that it is.
+    pub channel: Option<Channel>,
+}
+
+/// Its tools, as far as they are known without running it.
+#[derive(Debug)]
+pub enum Tools {
+    /// These.
+    Fixed(&'static [Tool]),
+    /// The host asks for them whenever it loads the plugin.
+    Dynamic,
 }
 
 /// A grant that it asks for.
@@ -46,6 +61,62 @@ pub struct Tool {
     pub reads_outside: bool,
     /// Whether it is offered to the model.
     pub for_model: bool,
+}
+
+/// A command: `bub-wasm NAME` runs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// Small letters, digits and hyphens, a letter first.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// What a channel is called and what it can do.
+#[derive(Debug, Clone, Copy)]
+pub struct Channel {
+    /// The value of `channel` in its messages: small letters, digits, `-` and `_`.
+    pub name: &'static str,
+    /// People there say one thing in several messages.
+    pub needs_debounce: bool,
+    /// `poll` returns messages.
+    pub supports_polling: bool,
+    /// The secret without which there is nothing to poll. The host does not call `poll` before it is set.
+    pub polling_secret: Option<&'static str>,
+    /// `receive` takes requests.
+    pub webhook: bool,
+    /// `update` changes a message that was sent.
+    pub supports_edits: bool,
+    /// What is sent twice under one key arrives once.
+    pub deduplicates: bool,
+}
+
+/// The first of these that there is; `plugin!` calls it.
+#[doc(hidden)]
+pub const fn first<T: Copy>(all: &[Option<T>]) -> Option<T> {
+    let mut at = 0;
+    while at < all.len() {
+        if all[at].is_some() {
+            return all[at];
+        }
+        at += 1;
+    }
+    None
+}
+
+impl Channel {
+    /// A channel of that name that can only send.
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            needs_debounce: false,
+            supports_polling: false,
+            polling_secret: None,
+            webhook: false,
+            supports_edits: false,
+            deduplicates: false,
+        }
+    }
 }
 
 impl Manifest {
@@ -92,16 +163,79 @@ impl Manifest {
             to.key("config_schema");
             config.write(to);
         }
-        if !self.tools.is_empty() {
-            to.key("tools");
+        match self.tools {
+            Tools::Fixed([]) => {}
+            Tools::Fixed(tools) => {
+                to.key("tools");
+                to.raw("[");
+                let mut at = 0;
+                while at < tools.len() {
+                    tools[at].write(to);
+                    at += 1;
+                }
+                to.raw("]");
+            }
+            Tools::Dynamic => {
+                to.key("tools");
+                to.text(&["dynamic"]);
+            }
+        }
+        if let Some(commands) = self.commands {
+            to.key("commands");
             to.raw("[");
             let mut at = 0;
-            while at < self.tools.len() {
-                self.tools[at].write(to);
+            while at < commands.len() {
+                commands[at].write(to);
                 at += 1;
             }
             to.raw("]");
         }
+        if let Some(provider) = self.provider {
+            to.key("provider");
+            to.raw("{");
+            to.key("name");
+            to.text(&[provider]);
+            to.raw("}");
+        }
+        if let Some(channel) = &self.channel {
+            to.key("channel");
+            channel.write(to);
+        }
+        to.raw("}");
+    }
+}
+
+impl Command {
+    const fn write<const N: usize>(&self, to: &mut Writer<N>) {
+        to.comma();
+        to.raw("{");
+        to.key("name");
+        to.text(&[self.name]);
+        to.key("about");
+        to.text(&[self.about]);
+        to.raw("}");
+    }
+}
+
+impl Channel {
+    const fn write<const N: usize>(&self, to: &mut Writer<N>) {
+        to.raw("{");
+        to.key("name");
+        to.text(&[self.name]);
+        to.key("needs_debounce");
+        to.boolean(self.needs_debounce);
+        to.key("supports_polling");
+        to.boolean(self.supports_polling);
+        if let Some(secret) = self.polling_secret {
+            to.key("polling_secret");
+            to.text(&[secret]);
+        }
+        to.key("webhook");
+        to.boolean(self.webhook);
+        to.key("supports_edits");
+        to.boolean(self.supports_edits);
+        to.key("deduplicates");
+        to.boolean(self.deduplicates);
         to.raw("}");
     }
 }

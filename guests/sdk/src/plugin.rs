@@ -42,7 +42,8 @@
 /// - `after_turn: "selected"` calls the hook `after_turn` only after turns in which the plugin was the selector.
 /// - `grants` become constants of the types in [`grant`](crate::grant), each with the visibility that stands in front of it.
 /// - `hooks` are functions, or types that implement a trait of [`hook`](crate::hook), which lists all of them.
-/// - `tools` are functions with the attribute [`tool`](macro@crate::tool).
+/// - `tools` are functions with the attribute [`tool`](macro@crate::tool). `dynamic_tools` in its place is a type that
+///   implements [`DynamicTools`](crate::hook::DynamicTools), for tools that are known only when the plugin runs.
 ///
 /// It expands to the constants of the grants, `MANIFEST` with the JSON of the manifest, and for a component the custom section
 /// `bub:manifest` and the exports.
@@ -59,6 +60,7 @@ macro_rules! plugin {
             $($(#[doc = $hook_why:literal])* $hook:ident: $($target:ident)::+),* $(,)?
         } $(,)?)?
         $(tools: [$($tool:path),* $(,)?] $(,)?)?
+        $(dynamic_tools: $dynamic:ty $(,)?)?
     ) => {
         $($(
             $(#[doc = $grant_why])*
@@ -94,7 +96,20 @@ macro_rules! plugin {
                     $(after_turn = ::core::option::Option::Some($after_turn);)?
                     after_turn
                 },
-                tools: &[$($($crate::tool::declaration::<$tool>()),*)?],
+                tools: {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut tools =
+                        $crate::manifest::Tools::Fixed(&[$($($crate::tool::declaration::<$tool>()),*)?]);
+                    $(
+                        const fn check<T: $crate::hook::DynamicTools>() {}
+                        check::<$dynamic>();
+                        tools = $crate::manifest::Tools::Dynamic;
+                    )?
+                    tools
+                },
+                commands: $crate::manifest::first(&[$($($crate::declared!(commands, $hook, $($target)::+)),*)?]),
+                provider: $crate::manifest::first(&[$($($crate::declared!(provider, $hook, $($target)::+)),*)?]),
+                channel: $crate::manifest::first(&[$($($crate::declared!(channel, $hook, $($target)::+)),*)?]),
             };
             #[cfg_attr(target_family = "wasm", used)]
             #[cfg_attr(target_family = "wasm", unsafe(link_section = "bub:manifest"))]
@@ -105,6 +120,7 @@ macro_rules! plugin {
 
         $($($crate::export_hook!($hook, $($target)::+);)*)?
         $($crate::export_tools!($($tool),*);)?
+        $($crate::export_tools!(@dynamic $dynamic);)?
     };
 }
 
@@ -112,6 +128,28 @@ macro_rules! plugin {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_tools {
+    (@dynamic $dynamic:ty) => {
+        #[cfg(target_family = "wasm")]
+        const _: () = {
+            struct Plugin;
+
+            impl $crate::wit::tools::exports::bub::tools::tools::Guest for Plugin {
+                fn list_tools() -> ::std::vec::Vec<$crate::tool::ToolSpec> {
+                    <$dynamic as $crate::hook::DynamicTools>::list()
+                }
+
+                fn call_tool(
+                    turn: $crate::wit::bub::turn::turn::Turn,
+                    name: ::std::string::String,
+                    arguments: ::std::string::String,
+                ) -> $crate::Result<::std::string::String> {
+                    <$dynamic as $crate::hook::DynamicTools>::call(&$crate::Turn::from(turn), &name, &arguments)
+                }
+            }
+
+            $crate::wit::tools::export!(Plugin with_types_in $crate::wit::tools);
+        };
+    };
     ($($tool:path),*) => {
         #[cfg(target_family = "wasm")]
         const _: () = {

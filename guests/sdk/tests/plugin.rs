@@ -103,9 +103,7 @@ fn state(turn: &Turn) -> Result<Option<Value>> {
 struct Parrot;
 
 impl Provider for Parrot {
-    fn name() -> String {
-        "parrot".to_owned()
-    }
+    const NAME: &'static str = "parrot";
 
     fn complete(request: Request, sink: &Sink) -> Result<()> {
         let last = request.messages.last().context("there is no message")?;
@@ -166,6 +164,8 @@ fn the_manifest_is_made_of_the_code() {
         },
     ]);
     assert_eq!(manifest["tools"], tools);
+    assert_eq!(manifest["provider"], json!({ "name": "parrot" }));
+    assert_eq!((manifest.get("commands"), manifest.get("channel")), (None, None));
     assert_eq!(MODEL.grant(), "model:test:*");
 }
 

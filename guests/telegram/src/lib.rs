@@ -14,7 +14,7 @@ mod settings;
 mod update;
 
 use bub_guest::hook::{Channel, Description, Inbox, WebhookRequest, WebhookResponse};
-use bub_guest::{Envelope, ErrorKind, Result};
+use bub_guest::{Envelope, Result};
 use settings::Settings;
 
 bub_guest::plugin! {
@@ -37,18 +37,15 @@ bub_guest::plugin! {
 struct Telegram;
 
 impl Channel for Telegram {
-    fn describe() -> Description {
-        Description {
-            name: "telegram".to_owned(),
-            needs_debounce: true,
-            // Without a token there is nothing to poll, which is no error.
-            supports_polling: !matches!(TOKEN.matches(""), Err(error) if error.kind == ErrorKind::NotFound),
-            webhook: false,
-            supports_edits: true,
-            // A repeated send would appear twice.
-            deduplicates: false,
-        }
-    }
+    // A repeated send would appear twice.
+    const DESCRIPTION: Description = Description {
+        needs_debounce: true,
+        supports_polling: true,
+        // Without a token there is nothing to poll, which is no error.
+        polling_secret: Some("telegram_token"),
+        supports_edits: true,
+        ..Description::new("telegram")
+    };
 
     fn poll(cursor: Option<String>) -> Result<Inbox> {
         arrive::poll(cursor.as_deref())

@@ -123,17 +123,8 @@ impl From<SaidMedia> for MediaItem {
 struct Webhook;
 
 impl Channel for Webhook {
-    fn describe() -> Description {
-        Description {
-            name: "webhook".to_owned(),
-            needs_debounce: false,
-            supports_polling: false,
-            webhook: true,
-            supports_edits: false,
-            // The receiver deduplicates by key.
-            deduplicates: true,
-        }
-    }
+    // The receiver deduplicates by key.
+    const DESCRIPTION: Description = Description { webhook: true, deduplicates: true, ..Description::new("webhook") };
 
     fn receive(request: WebhookRequest) -> Result<WebhookResponse> {
         if request.method != "POST" {

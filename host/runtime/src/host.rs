@@ -20,4 +20,5 @@ pub use event_bus::{Counters, EventBus, EventRecord, RuntimeEvent, Subscriber};
 pub use gc::{Compacted, compact_memories, cutoff, leftovers};
 pub use post_turn_tasks::PostTurnTasks;
 pub use protection::ProtectionCache;
+pub use start::StartOptions;
 pub use watch::Watch;

@@ -184,8 +184,16 @@ macro_rules! export_hook {
     (channel, $target:ty) => {
         $crate::export_hook!(@check $target: Channel);
         $crate::export_hook!(@export channel, bub::channel::channel, {
-            fn describe() -> Description {
-                <$target as Channel>::describe()
+            fn describe() -> $crate::wit::channel::exports::bub::channel::channel::Description {
+                let described = <$target as Channel>::DESCRIPTION;
+                $crate::wit::channel::exports::bub::channel::channel::Description {
+                    name: String::from(described.name),
+                    needs_debounce: described.needs_debounce,
+                    supports_polling: described.supports_polling,
+                    webhook: described.webhook,
+                    supports_edits: described.supports_edits,
+                    deduplicates: described.deduplicates,
+                }
             }
             fn poll(cursor: Option<String>) -> Result<Inbox> {
                 <$target as Channel>::poll(cursor)
@@ -205,18 +213,31 @@ macro_rules! export_hook {
         $crate::export_hook!(@check $target: Provider);
         $crate::export_hook!(@export provider, bub::model::provider, {
             fn name() -> String {
-                <$target as Provider>::name()
+                String::from(<$target as Provider>::NAME)
             }
             fn complete(request: Request, sink: $crate::wit::bub::model::sink::Sink) -> Result<()> {
                 <$target as Provider>::complete(request, &$crate::model::Sink::from(sink))
             }
         });
     };
-    // The traits of these are those that `wit-bindgen` makes: they have no handles.
     (commands, $target:ty) => {
         $crate::export_hook!(@check $target: Commands);
-        $crate::export_hook!(@as_is commands, $target);
+        $crate::export_hook!(@export commands, bub::hooks::commands, {
+            fn list_commands() -> Vec<$crate::wit::commands::exports::bub::hooks::commands::Command> {
+                let listed = <$target as Commands>::COMMANDS.iter();
+                listed
+                    .map(|command| $crate::wit::commands::exports::bub::hooks::commands::Command {
+                        name: String::from(command.name),
+                        about: String::from(command.about),
+                    })
+                    .collect()
+            }
+            fn run_command(name: String, arguments: Vec<String>) -> Result<String> {
+                <$target as Commands>::run(&name, &arguments)
+            }
+        });
     };
+    // The traits of these are those that `wit-bindgen` makes: they have no handles.
     (embedder, $target:ty) => {
         $crate::export_hook!(@check $target: Embedder);
         $crate::export_hook!(@as_is embedder, $target);

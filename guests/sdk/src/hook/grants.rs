@@ -1,5 +1,24 @@
 //! The grants of the hooks.
 
+/// What the manifest says of a hook: `(commands, HOOK, TARGET)` is the commands of the target if the hook is `commands`;
+/// `plugin!` calls it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! declared {
+    (commands, commands, $target:ty) => {
+        ::core::option::Option::Some(<$target as $crate::hook::Commands>::COMMANDS)
+    };
+    (provider, provider, $target:ty) => {
+        ::core::option::Option::Some(<$target as $crate::hook::Provider>::NAME)
+    };
+    (channel, channel, $target:ty) => {
+        ::core::option::Option::Some(<$target as $crate::hook::Channel>::DESCRIPTION)
+    };
+    ($part:ident, $hook:ident, $target:path) => {
+        ::core::option::Option::None
+    };
+}
+
 /// The grant that the manifest asks for with a hook; `plugin!` calls it.
 #[doc(hidden)]
 #[macro_export]

@@ -27,7 +27,6 @@ use super::style::Style;
 use super::terminal_mode::KeepReturns;
 use super::watchdog::Watchdog;
 use super::{log, text};
-use crate::cli::progress;
 use anyhow::Result;
 use bub_config::Config;
 use bub_runtime::channel::{kind_of, message};
@@ -95,7 +94,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     approval.apply(&mut config);
     let denied = DeniedCalls::default();
     let (channel, channel_events) = ChatChannel::new(is_interactive, denied.clone());
-    let host = progress::start(config, &workspace, Box::new(channel)).await?;
+    let host = Host::start(config, &workspace, Box::new(channel)).await?;
     pending_plugins.decide(&host)?;
     host.plugins().announce(&host.grants, &host.quarantined());
     let resumed = match &resume {
@@ -112,6 +111,8 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let session = resumed.clone().or(session).unwrap_or_else(|| SESSION.to_owned());
     resume::warn_of_holder(&host, &session);
     let _watch = host.watch();
+    let preparing = host.clone();
+    let preparing = tokio::spawn(async move { preparing.prepare_plugins().await });
     sessions.note(&session, &workspace);
     let envelope = envelope_factory(&host, chat_id, session.clone());
     let stop = stop_signal()?;
@@ -138,6 +139,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     } else {
         plain::run(&host, channel_events, &*envelope, stop, pending_plugins, &denied).await
     };
+    preparing.abort();
     sessions.note(&session, &workspace);
     host.close().await;
     outcome

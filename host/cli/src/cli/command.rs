@@ -1,12 +1,12 @@
 //! `NAME ARG...`: runs a command that a plugin provides.
 
 use super::run::on_signal;
-use crate::cli::progress;
 use anyhow::Result;
 use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::error::Failure;
 use bub_runtime::hooks;
+use bub_runtime::host::Host;
 use bub_runtime::turn::CallScope;
 use bub_types::text;
 use clap::CommandFactory;
@@ -20,7 +20,7 @@ const USAGE: u8 = 2;
 /// The first of `words` is the command's name.
 pub(super) async fn run(words: &[String], config: Config, workspace: &Path) -> Result<ExitCode> {
     let (name, arguments) = words.split_first().map_or(("", words), |(name, rest)| (name.as_str(), rest));
-    let host = progress::start(config, workspace, Box::new(Printer)).await?;
+    let host = Host::start(config, workspace, Box::new(Printer)).await?;
     let mut cancel = on_signal()?;
     let calls = CallScope::new(&host);
     let outcome = tokio::select! {

@@ -124,7 +124,11 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         // Loads nothing: only the digest of a file is read.
         Command::Trust(arguments) => trust::run(&arguments, &config),
         Command::Loaded(command) => {
-            let host = progress::start(config, workspace, Box::new(Printer)).await?;
+            let host = match command {
+                // What is wrong with a plugin that no turn has called is known once it is compiled.
+                LoadedCommand::List { .. } => progress::start(config, workspace, Box::new(Printer)).await?,
+                _ => Host::start(config, workspace, Box::new(Printer)).await?,
+            };
             run_loaded(command, &host)?;
             Ok(ExitCode::SUCCESS)
         }

@@ -5,7 +5,7 @@ use super::{log, text};
 use anyhow::Result;
 use bub_config::Config;
 use bub_runtime::channel::Channel;
-use bub_runtime::host::Host;
+use bub_runtime::host::{Host, StartOptions};
 use bub_runtime::plugin::compiling;
 use bub_runtime::plugin::compiling::Compiling;
 use std::io::IsTerminal;
@@ -22,35 +22,21 @@ const DELAY: Duration = Duration::from_millis(300);
 /// The interval of redrawing.
 const TICK: Duration = Duration::from_millis(50);
 
-/// [`Host::start`], with the progress line while it compiles.
+/// [`Host::start_with`] so that all plugins are compiled and checked, with the progress line meanwhile.
 ///
 /// # Errors
 ///
-/// Those of [`Host::start`].
+/// Those of [`Host::start_with`].
 pub(super) async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Host>> {
-    start_for(config, workspace, channel, None).await
-}
-
-/// [`Host::start_for`], with the progress line while it compiles.
-///
-/// # Errors
-///
-/// Those of [`Host::start_for`].
-pub(super) async fn start_for(
-    config: Config,
-    workspace: &Path,
-    channel: Box<dyn Channel>,
-    session: Option<&str>,
-) -> Result<Arc<Host>> {
     let _shown = Progress::begin();
-    Host::start_for(config, workspace, channel, session).await
+    Host::start_with(config, workspace, channel, StartOptions { opens_plugins: true, ..StartOptions::default() }).await
 }
 
 /// Shows the line until it is dropped.
-struct Progress(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
+pub(super) struct Progress(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
-    fn begin() -> Self {
+    pub(super) fn begin() -> Self {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if is_dumb || !std::io::stderr().is_terminal() {
             return Self(None);

@@ -8,12 +8,11 @@ use super::chat::{self, ChatChannel, ChatHistory, SingleMessage};
 use super::denied::{self, DeniedCalls};
 use super::sessions::Sessions;
 use super::watchdog::Watchdog;
-use crate::cli::progress;
 use anyhow::{Context, Result};
 use bub_config::{AnswerFormat, Config};
 use bub_permissions::policy::ApprovalMode;
 use bub_runtime::channel::{attach, kind_of, message};
-use bub_runtime::host::Host;
+use bub_runtime::host::{Host, StartOptions};
 use bub_runtime::turn::{TurnOptions, TurnResult, run_turn};
 use bub_types::{Envelope, MessageKind, Passage, Provenance};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -128,7 +127,8 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     let message = with_piped(with_model(message, arguments.model.as_deref()), piped, foreign.is_some());
     let denied = DeniedCalls::default();
     let (channel, channel_events) = ChatChannel::new(is_interactive, denied.clone());
-    let host = progress::start_for(config, workspace, Box::new(channel), Some(&expected)).await?;
+    let options = StartOptions { session: Some(&expected), ..StartOptions::default() };
+    let host = Host::start_with(config, workspace, Box::new(channel), options).await?;
     host.plugins().announce(&host.grants, &host.quarantined());
     let (outcome, code) = match is_interactive {
         true => chat::run_once(SingleMessage { host: &host, channel_events, message }, &denied).await?,

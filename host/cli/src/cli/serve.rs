@@ -3,12 +3,12 @@
 mod config_reloader;
 
 use super::watchdog::Watchdog;
-use crate::cli::progress;
 use anyhow::Result;
 use bub_config::{Config, DEFAULT_MODEL, Fingerprint};
 use bub_gateway::Gateway;
 use bub_runtime::channel::{ApprovalDecision, ApprovalRequest, Channel};
 use bub_runtime::error::Failure;
+use bub_runtime::host::{Host, StartOptions};
 use bub_server::{AuthState, Tls, Tokens};
 use bub_types::Envelope;
 use config_reloader::{CommandLine, ConfigReloader};
@@ -51,7 +51,9 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let mut hangup = signal(SignalKind::hangup())?;
     let had_terminal = has_terminal();
     let auth = AuthState::new(tokens, tls, &config.serve);
-    let host = progress::start(config, workspace, Box::new(NoTerminal)).await?;
+    // A check finds what is wrong with any plugin, before one is called.
+    let options = StartOptions { opens_plugins: arguments.check, ..StartOptions::default() };
+    let host = Host::start_with(config, workspace, Box::new(NoTerminal), options).await?;
     if arguments.check {
         println!("ready to serve at {}", host.config.serve.listen);
         if host.config.model.model == DEFAULT_MODEL {
@@ -69,6 +71,8 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let watch = reloader.watch();
     println!("serving at {}://{}", server.scheme(), server.address());
     println!("the owner's token is in {}", host.config.home.join("serve.token").display());
+    let preparing = host.clone();
+    let preparing = tokio::spawn(async move { preparing.prepare_plugins().await });
     let mut stop = stop;
     loop {
         tokio::select! {
@@ -86,6 +90,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     // The setting may have been reloaded.
     watchdog.allow(Duration::from_secs(gateway.host().config.serve.drain_seconds));
     drop(watch);
+    preparing.abort();
     let is_drained = gateway.stop().await;
     server.stop().await;
     if is_drained {

@@ -119,13 +119,6 @@ macro_rules! exports {
                 },)* })
             }
 
-            /// The exported interfaces, by their names without a version.
-            pub fn names(&self) -> Vec<&'static str> {
-                let mut names = Vec::new();
-                $(if self.$field.is_some() && !names.contains(&$interface) { names.push($interface); })*
-                names
-            }
-
             $(#[doc = concat!("Loads the interface `", $interface, "` of an instance.")]
             pub fn $field(&self, store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<$guest> {
                 match &self.$field {
@@ -148,23 +141,6 @@ macro_rules! exports {
                     indices.load(&mut *store, instance).map_err(other)?;
                 })*
                 Ok(())
-            }
-
-            /// The version of the contract of that last name that the component is asked in.
-            pub fn version(&self, hook: &str) -> Option<&'static str> {
-                let mut version = None;
-                $(if self.$field.is_some() && $interface.rsplit('/').next() == Some(hook) { version = Some($version); })*
-                version
-            }
-
-            /// Whether, as a keeper of tapes, it finds entries itself.
-            pub fn answers_queries(&self) -> bool {
-                self.store_query.is_some()
-            }
-
-            /// Whether the prompt hook is the one on trial, which wants to know what the others make.
-            pub fn adds_to_prompt(&self) -> bool {
-                self.build_prompt_trial.is_some()
             }
         }
 

@@ -124,6 +124,14 @@ impl<'h> OpenCall<'h> {
         if !permit.wait.is_zero() {
             tokio::time::sleep(permit.wait).await;
         }
+        // A plugin is queried with the code that it is going to be opened with.
+        if context.call != Call::Load && !plugin.is_open() {
+            // Boxed, because few calls are the first of their plugin.
+            if let Err(error) = Box::pin(host.open_plugin(plugin)).await {
+                let broken = fault(error.kind);
+                return Err(unopened(host, plugin, &context, broken, counts && !error.is_passing, permit).await);
+            }
+        }
         let limit = deadline(host, plugin, &context);
         let context = recorded(host, plugin, context, previews);
         let live = GuestInstance::new(host, plugin, &context);
@@ -207,6 +215,27 @@ fn recorded(host: &Host, plugin: &Plugin, context: CallContext, is_preview: bool
     let recording = host.recordings.begin(&plugin.name, context.call.name());
     recording.begins(&plugin.config, || context.turn.as_deref().map_or(Value::Null, Turn::snapshot));
     context.recorded(recording)
+}
+
+/// Counts and reports a call of a plugin that could not be opened, as the fault that it is.
+async fn unopened(
+    host: &Arc<Host>,
+    plugin: &Arc<Plugin>,
+    context: &CallContext,
+    broken: Fault,
+    counts: bool,
+    permit: Permit,
+) -> Fault {
+    host.meter.add(&plugin.name, broken.hook, Duration::ZERO, 0, Some(&broken));
+    let event = RuntimeEvent::Fault { plugin: plugin.name.clone(), hook: broken.hook, what: broken.kind.to_string() };
+    host.events.publish(event, context.session());
+    if counts {
+        let turn = context.turn.as_deref();
+        let call = (&**plugin, context.circuit_key(), permit);
+        let consequence = faulted(host, call, &broken, CallRecorder::default(), turn);
+        tell(turn, plugin, consequence).await;
+    }
+    broken
 }
 
 /// Records a fault, with a crash report of the call.

@@ -39,7 +39,7 @@ impl<'p> GuestInstance<'p> {
             bound(&mut store, plugin)?;
             return Ok(Self {
                 store,
-                ready: LinkedExports::from_code(&*plugin.code)?,
+                ready: LinkedExports::from_code(plugin.code()?)?,
                 instance: Some(instance),
                 may_rest,
             });
@@ -97,7 +97,7 @@ fn store<'p>(
     context: &CallContext,
     on_demand: bool,
 ) -> Result<(Store<State>, &'p LinkedExports)> {
-    let code = if on_demand { plugin.on_demand(&host.engines, &*host.linker)? } else { &*plugin.code };
+    let code = if on_demand { plugin.on_demand(&host.engines, &*host.linker)? } else { plugin.code()? };
     let ready = LinkedExports::from_code(code)?;
     let state = State::new(host.clone(), plugin.clone(), context);
     let mut store = Store::new(ready.pre.component().engine(), state);

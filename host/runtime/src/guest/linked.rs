@@ -30,20 +30,4 @@ impl LinkedCode for LinkedExports {
     fn component(&self) -> &Component {
         self.pre.component()
     }
-
-    fn interfaces(&self) -> Vec<&'static str> {
-        self.exports.names()
-    }
-
-    fn version(&self, hook: &str) -> Option<&'static str> {
-        self.exports.version(hook)
-    }
-
-    fn answers_queries(&self) -> bool {
-        self.exports.answers_queries()
-    }
-
-    fn adds_to_prompt(&self) -> bool {
-        self.exports.adds_to_prompt()
-    }
 }

@@ -4,7 +4,9 @@ use super::bindings::Exports;
 use super::call::{GuestCall, call};
 use super::context::CallContext;
 use crate::host::Host;
-use crate::plugin::{ExportQuery, GrantRequest, Introduction, Manifest, Plugin, Queried, parse_json};
+use crate::plugin::{
+    DeclaredChannel, ExportQuery, Fault, GrantRequest, Introduction, Manifest, Plugin, Queried, contract, parse_json,
+};
 use bub_types::hook::Call;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -17,18 +19,22 @@ use super::state::State;
 pub(crate) struct LoadQuery(pub(crate) Arc<Host>);
 
 impl ExportQuery for LoadQuery {
-    fn query<'a>(&'a self, plugin: &'a Arc<Plugin>, asked: Queried) -> BoxFuture<'a, anyhow::Result<Introduction>> {
-        Box::pin(async move {
-            let component = &plugin.code.component().clone();
-            let introduced = call(&self.0, plugin, CallContext::outside(Call::Load), |guest_call| {
-                let GuestCall { exports, store, instance, .. } = guest_call;
-                Box::pin(async move {
-                    exports.check(store, &instance, component)?;
-                    introduction(exports, store, &instance, asked).await
-                })
-            });
-            Ok(introduced.await?)
-        })
+    fn query<'a>(
+        &'a self,
+        plugin: &'a Arc<Plugin>,
+        asked: Queried,
+        check: &'a (dyn Fn(&Introduction) -> std::result::Result<(), String> + Sync),
+    ) -> BoxFuture<'a, std::result::Result<Introduction, Fault>> {
+        Box::pin(call(&self.0, plugin, CallContext::outside(Call::Load), move |guest_call| {
+            let GuestCall { exports, store, instance, .. } = guest_call;
+            Box::pin(async move {
+                let component = plugin.code()?.component().clone();
+                exports.check(store, &instance, &component)?;
+                let introduced = introduction(exports, store, &instance, asked).await?;
+                check(&introduced).map_err(contract)?;
+                Ok(introduced)
+            })
+        }))
     }
 }
 
@@ -48,6 +54,18 @@ async fn introduction(
     }
     if asked.provider {
         introduction.provider = Some(exports.provider(store, instance)?.call_name(&mut *store).await?);
+    }
+    if asked.channel {
+        let described = exports.channel(store, instance)?.call_describe(&mut *store).await?;
+        introduction.channel = Some(DeclaredChannel {
+            name: described.name,
+            needs_debounce: described.needs_debounce,
+            supports_polling: described.supports_polling,
+            polling_secret: None,
+            webhook: described.webhook,
+            supports_edits: described.supports_edits,
+            deduplicates: described.deduplicates,
+        });
     }
     if asked.manifest {
         let described = exports.manifest(store, instance)?.call_describe(&mut *store).await?;

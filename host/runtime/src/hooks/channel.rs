@@ -14,8 +14,9 @@ use crate::channel::OWN;
 use crate::error::Failure;
 use crate::guest::CallContext;
 use crate::guest::bindings::channel::channel::Description;
-use crate::plugin::{Plugin, contract};
+use crate::plugin::{DeclaredChannel, Plugin, contract};
 use crate::turn::CallScope;
+use bub_egress::secret;
 use bub_types::hook::{Call, Hook};
 use bub_types::text::one_line;
 use bub_types::{Envelope, Error};
@@ -87,8 +88,14 @@ pub async fn described(scope: &Arc<CallScope>) -> (Vec<GuestChannel>, Vec<(Strin
     let plugins: Vec<Arc<Plugin>> = scope.callable(&context).cloned().collect();
     let (mut channels, mut refused): (Vec<GuestChannel>, Vec<_>) = (Vec::new(), Vec::new());
     for plugin in plugins.into_iter().rev() {
-        let ask = guest_call!(channel.call_describe(), description => Ok(Ok(description)));
-        let reason = match call_one(scope, &plugin, context.clone(), ask).await {
+        let described = match plugin.declared_channel() {
+            Some(declared) => Ok(from_manifest(scope, declared)),
+            None => {
+                let ask = guest_call!(channel.call_describe(), description => Ok(Ok(description)));
+                call_one(scope, &plugin, context.clone(), ask).await
+            }
+        };
+        let reason = match described {
             Ok(description) => match self::refused(&description.name, &channels) {
                 None => {
                     channels.push(GuestChannel::new(description, plugin));
@@ -105,6 +112,20 @@ pub async fn described(scope: &Arc<CallScope>) -> (Vec<GuestChannel>, Vec<(Strin
     }
     channels.sort_by(|a, b| a.name.cmp(&b.name));
     (channels, refused)
+}
+
+/// What a manifest declares. A channel is not polled before the secret is set without which there is nothing to poll.
+fn from_manifest(scope: &CallScope, declared: &DeclaredChannel) -> Description {
+    let secrets = &scope.host.config.secrets;
+    let is_missing = |name: &String| matches!(secrets.matches(name, b""), Err(secret::Error::NotFound { .. }));
+    Description {
+        name: declared.name.clone(),
+        needs_debounce: declared.needs_debounce,
+        supports_polling: declared.supports_polling && !declared.polling_secret.as_ref().is_some_and(is_missing),
+        webhook: declared.webhook,
+        supports_edits: declared.supports_edits,
+        deduplicates: declared.deduplicates,
+    }
 }
 
 /// Why a channel cannot have that name.

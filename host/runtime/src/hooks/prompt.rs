@@ -36,7 +36,7 @@ fn made<'a>(
 ) -> Making<'a> {
     Box::pin(async move {
         let Some((plugin, behind)) = asked.split_first() else { return Ok(base.cloned()) };
-        let (answer, under) = if plugin.code.adds_to_prompt() {
+        let (answer, under) = if plugin.adds_to_prompt() {
             let under = made(turn, context, behind, base).await?;
             let shown = under.clone().filter(|prompt| !is_empty(prompt));
             let shown = &shown.unwrap_or_else(|| Prompt::Text(crate::channel::shown(&turn.message)));

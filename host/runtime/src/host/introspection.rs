@@ -95,5 +95,7 @@ fn circuit(circuit: &OpenCircuit) -> Value {
 }
 
 fn failed(plugins: &PluginSet) -> Vec<Value> {
-    plugins.failed.iter().map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect()
+    let at_first_call = plugins.iter().filter_map(|plugin| Some((&plugin.name, plugin.open_error()?.to_string())));
+    let failed = plugins.failed.iter().map(|(plugin, reason)| (plugin, reason.clone()));
+    failed.chain(at_first_call).map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect()
 }

@@ -10,7 +10,7 @@ use crate::channel::Channel;
 use crate::guest::{ImportLinker, LoadQuery};
 use crate::plugin;
 use crate::plugin::quarantine::Quarantine;
-use crate::plugin::{Cache, Engines, GrantRegistry, LoadContext, Meter, Plugin, PluginSet};
+use crate::plugin::{Cache, Engines, GrantRegistry, LoadContext, Meter, OpenError, Opening, Plugin, PluginSet};
 use anyhow::{Context, Result};
 use bub_config::{Config, TapeStorage};
 use bub_egress::Network;
@@ -21,30 +21,38 @@ use bub_tape::{FileStore, Journals, SqliteStore, Store, tape_name};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// How a host starts.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StartOptions<'a> {
+    /// The session in which the first turn will probably be: its tape is read while plugins are loaded.
+    pub session: Option<&'a str>,
+    /// Whether all plugins are compiled and checked at once. Otherwise each is at the first call into it.
+    pub opens_plugins: bool,
+}
+
 impl Host {
-    /// Opens the home directory, which need not exist, and loads all plugins. `channel` receives outbound envelopes
+    /// Opens the home directory, which need not exist, and finds all plugins, which are opened at the first call into them. `channel` receives outbound envelopes
     /// that no plugin delivers.
     ///
     /// # Errors
     /// Fails if the workspace is not a directory or the tapes cannot be opened.
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
-        Self::start_for(config, workspace, channel, None).await
+        Self::start_with(config, workspace, channel, StartOptions::default()).await
     }
 
-    /// [`Self::start`] for a process whose first turn will probably be in that session: its tape is read while plugins
-    /// are loaded.
+    /// [`Self::start`] with options.
     ///
     /// # Errors
     /// Those of [`Self::start`].
-    pub async fn start_for(
+    pub async fn start_with(
         config: Config,
         workspace: &Path,
         channel: Box<dyn Channel>,
-        session: Option<&str>,
+        options: StartOptions<'_>,
     ) -> Result<Arc<Self>> {
         let workspace = workspace_dir(workspace)?;
         let (store, journals) = tapes(&config)?;
-        if let Some(session) = session {
+        if let Some(session) = options.session {
             store.read_ahead(&tape_name(&workspace, session));
         }
         let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
@@ -80,7 +88,7 @@ impl Host {
             plugins: Arc::default(),
             registry: Arc::default(),
         });
-        host.reload_plugins(false).await;
+        host.reload_plugins(if options.opens_plugins { Opening::All } else { Opening::AtFirstCall }).await;
         if let Some((name, reason)) = &host.plugins().broken {
             anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
         }
@@ -121,15 +129,15 @@ impl Host {
             registry: self.registry.clone(),
         });
         let query = LoadQuery(host.clone());
-        host.registry.lock().await.renew_embedded(&host.load_context(&query)).await?;
-        host.reload_plugins(true).await;
+        host.registry.lock().await.renew_embedded(&host.load_context(&query, Opening::Files)).await?;
+        host.reload_plugins(Opening::Files).await;
         Ok(host)
     }
 
     /// Rescans the plugin directories for the turns that start from now on, and logs what changed. Returns `false` if a
     /// file is still being written; its previous version stays active.
     pub async fn refresh(self: &Arc<Self>) -> bool {
-        self.reload_plugins(true).await
+        self.reload_plugins(Opening::Files).await
     }
 
     /// Compiles these bytes and queries them as the user's plugin of that name, without installing it.
@@ -138,10 +146,30 @@ impl Host {
     /// Fails if the plugin would not load.
     pub async fn probe(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<Arc<Plugin>> {
         let query = LoadQuery(self.clone());
-        plugin::probe(&self.load_context(&query), name, bytes).await
+        plugin::probe(&self.load_context(&query, Opening::All), name, bytes).await
     }
 
-    fn load_context<'a>(&'a self, query: &'a LoadQuery) -> LoadContext<'a> {
+    /// Compiles the plugins that serve and were never compiled, one after the other in a child process, and logs what is
+    /// wrong with any: a process that serves for long does so once it is ready.
+    pub async fn prepare_plugins(self: &Arc<Self>) {
+        let query = LoadQuery(self.clone());
+        for plugin in self.plugins().iter() {
+            if let Err(error) = plugin::prepare(&self.load_context(&query, Opening::AtFirstCall), plugin).await {
+                tracing::warn!("plugin `{}` did not load: {error}", plugin.name);
+            }
+        }
+    }
+
+    /// Opens the plugin, unless it is open: what each call into it begins with.
+    pub(crate) async fn open_plugin(self: &Arc<Self>, plugin: &Arc<Plugin>) -> Result<(), OpenError> {
+        if plugin.is_open() {
+            return Ok(());
+        }
+        let query = LoadQuery(self.clone());
+        plugin::open(&self.load_context(&query, Opening::AtFirstCall), plugin).await
+    }
+
+    fn load_context<'a>(&'a self, query: &'a LoadQuery, opening: Opening) -> LoadContext<'a> {
         LoadContext {
             config: &self.config,
             workspace: &self.workspace,
@@ -150,13 +178,16 @@ impl Host {
             grants: &self.grants,
             linker: &*self.linker,
             query,
+            opening,
         }
     }
 
-    async fn reload_plugins(self: &Arc<Self>, waits: bool) -> bool {
+    async fn reload_plugins(self: &Arc<Self>, opening: Opening) -> bool {
+        // At startup there is no version before this one that could serve on.
+        let waits = opening == Opening::Files;
         let mut registry = self.registry.lock().await;
         let query = LoadQuery(self.clone());
-        let set = Arc::new(PluginSet::load(&self.load_context(&query), &mut registry, waits).await);
+        let set = Arc::new(PluginSet::load(&self.load_context(&query, opening), &mut registry, waits).await);
         let before = std::mem::replace(&mut *self.plugins.write(), set.clone());
         set.log_failures(&before);
         // At startup all plugins are new; the caller announces them.

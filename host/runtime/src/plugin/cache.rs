@@ -3,7 +3,10 @@
 //! A compiled component is native code: loading a file of another author would give up the sandbox. So the folder
 //! must be ours and closed to others, and a file counts only with the checksum that was written with it.
 
+use super::code::Introduction;
+use super::digest::digest;
 use super::image;
+use super::loaded::Plugin;
 use super::private::{DRAFT, Listed, PrivateDir};
 use bub_tape::network_file_system;
 use serde::{Deserialize, Serialize};
@@ -14,16 +17,25 @@ use std::time::SystemTime;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// Files that are kept. A directory of plugins holds 64, and a cache may serve several homes.
-const MAX_FILES: usize = 256;
+/// Files that are kept. A directory of plugins holds 64, each with two files, and a cache may serve several homes.
+const MAX_FILES: usize = 512;
 
 /// Bytes of all files together. A Python guest has 50 MB when it is compiled, any other a few.
 const MAX_BYTES: u64 = 2 << 30;
 
+/// The digest of the contracts that this program was built with.
+const CONTRACTS: &str = include_str!(concat!(env!("OUT_DIR"), "/contracts.sha256"));
+
 /// The largest note of a refusal, in bytes.
 const MAX_NOTE: u64 = 4096;
 
-/// A folder of compiled components, and of notes on those that could not be compiled.
+/// The largest answer of a plugin about itself that is kept, in bytes.
+const MAX_DESCRIBED: u64 = 4 << 20;
+
+/// The suffix of such an answer.
+const DESCRIBED: &str = ".described";
+
+/// A folder of compiled components, of notes on those that could not be compiled, and of what plugins said of themselves.
 pub struct Cache {
     dir: Option<PrivateDir>,
     trouble: Option<String>,
@@ -56,6 +68,32 @@ pub(super) struct Note {
     pub(super) reason: String,
     pub(super) seconds: u64,
     pub(super) memory_mib: u64,
+}
+
+/// What plugins said of themselves when they were asked: they are asked once, and again when their bytes, their configuration
+/// or the contracts change.
+pub(super) struct Described;
+
+impl Described {
+    /// What the plugin said.
+    pub(super) fn read(cache: &Cache, plugin: &Plugin) -> Option<Introduction> {
+        cache.described(&Self::name(plugin))
+    }
+
+    /// Keeps it.
+    pub(super) fn keep(cache: &Cache, plugin: &Plugin, answer: &Introduction) {
+        match serde_json::to_vec(answer) {
+            Ok(text) if text.len() as u64 <= MAX_DESCRIBED => cache.put(&Self::name(plugin), &[&text]),
+            Ok(_) => {}
+            Err(error) => tracing::debug!("what plugin `{}` says of itself was not kept: {error}", plugin.name),
+        }
+    }
+
+    fn name(plugin: &Plugin) -> String {
+        let config = serde_json::to_vec(&plugin.config).unwrap_or_default();
+        let seen = digest(&[CONTRACTS.as_bytes(), &config].concat());
+        format!("{}-{}{DESCRIBED}", plugin.digest, &seen[..16])
+    }
 }
 
 impl Cache {
@@ -116,6 +154,11 @@ impl Cache {
         }
     }
 
+    /// Whether compiled code is there. Whether it is whole is seen when it is loaded.
+    pub(super) fn has(&self, key: &Key) -> bool {
+        self.dir.as_ref().is_some_and(|dir| dir.file(&key.code()).is_some())
+    }
+
     /// Keeps compiled code.
     pub(super) fn keep(&self, key: &Key, code: &[u8]) {
         self.put(&key.code(), &[code, &image::checksum(code)]);
@@ -134,6 +177,11 @@ impl Cache {
         }
     }
 
+    /// What a plugin has said of itself, under that name.
+    fn described(&self, name: &str) -> Option<Introduction> {
+        serde_json::from_slice(&self.dir.as_ref()?.read(name, MAX_DESCRIBED)?).ok()
+    }
+
     fn put(&self, name: &str, parts: &[&[u8]]) {
         let Some(dir) = &self.dir else { return };
         let bytes = parts.iter().map(|part| part.len() as u64).sum();
@@ -145,7 +193,7 @@ impl Cache {
 
 /// Takes away what was used longest ago, until there is room for so many bytes more under that name.
 fn make_room(dir: &PrivateDir, name: &str, bytes: u64) -> std::io::Result<()> {
-    let is_ours = |file: &Listed| [".cwasm", ".refused", DRAFT].iter().any(|end| file.name.ends_with(end));
+    let is_ours = |file: &Listed| [".cwasm", ".refused", DESCRIBED, DRAFT].iter().any(|end| file.name.ends_with(end));
     let mut files: Vec<Listed> = dir.list()?.into_iter().filter(|file| !file.is_dir && is_ours(file)).collect();
     files.retain(|file| file.name != name);
     files.sort_by_key(|file| file.modified);

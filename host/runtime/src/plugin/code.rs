@@ -1,11 +1,12 @@
 //! The boundary between plugins and the layer that calls them. A plugin carries linked code without knowing its type;
 //! loading links code and queries exports through the traits of this module, which the calling layer implements.
 
+use super::fault::Fault;
 use super::loaded::Plugin;
-use super::manifest::Manifest;
-use anyhow::Result;
+use super::manifest::{DeclaredChannel, Manifest};
 use bub_types::ToolSpec;
 use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::sync::Arc;
 use wasmtime::component::Component;
@@ -14,18 +15,6 @@ use wasmtime::component::Component;
 pub trait LinkedCode: Any + Send + Sync {
     /// The compiled component.
     fn component(&self) -> &Component;
-
-    /// The names of the contracts that it exports, without versions.
-    fn interfaces(&self) -> Vec<&'static str>;
-
-    /// The version in which it exports the contract of that last name.
-    fn version(&self, hook: &str) -> Option<&'static str>;
-
-    /// Whether it exports `store-query`: it finds entries itself.
-    fn answers_queries(&self) -> bool;
-
-    /// Whether it exports the version of `build-prompt` that sees the prompts of other plugins.
-    fn adds_to_prompt(&self) -> bool;
 }
 
 /// Links components with the imports that the host serves.
@@ -41,8 +30,8 @@ pub trait CodeLinker: Send + Sync {
     fn served(&self) -> &'static [(&'static str, &'static str)];
 }
 
-/// The exports that are queried when a plugin is loaded.
-#[derive(Debug, Clone, Copy)]
+/// The exports that describe a plugin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Queried {
     /// Whether it has tools.
     pub tools: bool,
@@ -50,12 +39,14 @@ pub struct Queried {
     pub commands: bool,
     /// Whether it is a model provider.
     pub provider: bool,
+    /// Whether it is a channel.
+    pub channel: bool,
     /// Whether its manifest is an export.
     pub manifest: bool,
 }
 
-/// What a plugin says of itself.
-#[derive(Default)]
+/// What a plugin says of itself when it is asked.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Introduction {
     /// Its tools.
     pub tools: Vec<ToolSpec>,
@@ -63,12 +54,20 @@ pub struct Introduction {
     pub commands: Vec<(String, String)>,
     /// The name of the model provider that it is.
     pub provider: Option<String>,
+    /// The channel that it is.
+    pub channel: Option<DeclaredChannel>,
     /// Its manifest.
     pub manifest: Option<Manifest>,
 }
 
 /// Calls the exports that describe a plugin.
 pub trait ExportQuery: Send + Sync {
-    /// Checks the types of all exports and calls those that are asked for.
-    fn query<'a>(&'a self, plugin: &'a Arc<Plugin>, asked: Queried) -> BoxFuture<'a, Result<Introduction>>;
+    /// Checks the types of all exports and calls those that are asked for; then `check` says what is wrong with the answer,
+    /// which is a fault of the plugin.
+    fn query<'a>(
+        &'a self,
+        plugin: &'a Arc<Plugin>,
+        asked: Queried,
+        check: &'a (dyn Fn(&Introduction) -> Result<(), String> + Sync),
+    ) -> BoxFuture<'a, Result<Introduction, Fault>>;
 }

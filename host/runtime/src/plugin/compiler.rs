@@ -9,6 +9,7 @@ use super::compiling::Running;
 use super::discovery::MAX_FILE;
 use super::engine::{Engines, precompile};
 use super::image::MAX_IMAGE;
+use super::loaded::Plugin;
 use bub_config::Limits;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{self, Read, Write};
@@ -57,20 +58,36 @@ enum CompileError {
     NotNow(String),
 }
 
-/// The component of these bytes: from the cache, or compiled within the limits and put there.
+/// Why there is no component.
+pub(super) struct CompileFailure {
+    /// One line: what is wrong with the bytes, or which bound they break.
+    pub(super) reason: String,
+    /// Whether it was this machine, this time.
+    pub(super) is_passing: bool,
+}
+
+impl CompileFailure {
+    fn lasting(error: &wasmtime::Error) -> Self {
+        Self { reason: bub_types::text::one_line(&format!("{error:#}")), is_passing: false }
+    }
+
+    fn passing(reason: impl std::fmt::Display) -> Self {
+        Self { reason: reason.to_string(), is_passing: true }
+    }
+}
+
+/// The component of a plugin's file: from the cache, or compiled within the plugin's limits and put there.
 ///
 /// # Errors
 ///
-/// One line: what is wrong with the bytes, or which bound they break.
+/// What is wrong with the bytes, or which bound they break.
 pub(super) async fn component(
     engines: &Engines,
     cache: &Cache,
     program: &PathBuf,
-    (name, bytes, digest): (&str, &[u8], &str),
-    limits: &Limits,
-) -> wasmtime::Result<Component> {
-    let engine = &engines.pooled;
-    let key = Key::new(engine, digest);
+    plugin: &Plugin,
+) -> Result<Component, CompileFailure> {
+    let (engine, key) = (&engines.pooled, Key::new(&engines.pooled, &plugin.digest));
     if let Some(component) = cache.component(engine, &key) {
         return Ok(component);
     }
@@ -79,48 +96,97 @@ pub(super) async fn component(
     if let Some(component) = cache.component(engine, &key) {
         return Ok(component);
     }
-    let known = cache.refused(&key);
+    let code = compile_and_keep(engines, (cache, &key), program, plugin).await?;
+    // SAFETY: these bytes came through a pipe from the process that was started a line above, which is this
+    // program; wasmtime checks that they were made for this engine.
+    #[allow(unsafe_code, reason = "deserialize is how compiled code is loaded; it was just made by ourselves")]
+    let component = unsafe { Component::deserialize(engine, code) };
+    component.map_err(|error| CompileFailure::lasting(&error))
+}
+
+/// Puts a plugin's compiled code into the cache, and loads nothing. Returns whether it is there.
+///
+/// # Errors
+///
+/// Those of [`component`].
+pub(super) async fn prepare(
+    engines: &Engines,
+    cache: &Cache,
+    program: &PathBuf,
+    plugin: &Plugin,
+) -> Result<bool, CompileFailure> {
+    let key = Key::new(&engines.pooled, &plugin.digest);
+    if cache.trouble().is_some() || cache.has(&key) {
+        return Ok(cache.has(&key));
+    }
+    let _one = ONE.lock().await;
+    compile_and_keep(engines, (cache, &key), program, plugin).await?;
+    Ok(cache.has(&key))
+}
+
+/// Whether the compiled code of those bytes is in the cache.
+pub(super) fn is_kept(engines: &Engines, cache: &Cache, digest: &str) -> bool {
+    cache.has(&Key::new(&engines.pooled, digest))
+}
+
+/// Compiles in a child, and keeps the code, or why there is none.
+async fn compile_and_keep(
+    engines: &Engines,
+    (cache, key): (&Cache, &Key),
+    program: &PathBuf,
+    plugin: &Plugin,
+) -> Result<Vec<u8>, CompileFailure> {
+    let limits = &plugin.limits;
+    let known = cache.refused(key);
     if let Some(note) =
         known.filter(|note| note.seconds >= limits.compile_seconds && note.memory_mib >= limits.compile_mib)
     {
-        return Err(wasmtime::Error::msg(note.reason));
+        return Err(CompileFailure { reason: note.reason, is_passing: false });
     }
-    let running = Running::begin(name);
-    let compiled = in_child(engines.reservation(), program, bytes, limits).await;
+    let bytes = plugin.bytes.get(plugin.file.as_deref(), &plugin.digest).map_err(CompileFailure::passing)?;
+    let running = Running::begin(&plugin.name);
+    let compiled = in_child(engines.reservation(), program, &bytes, limits).await;
     drop(running);
     match compiled {
         Ok(code) => {
-            cache.keep(&key, &code);
-            // SAFETY: these bytes came through a pipe from the process that was started a line above, which is this
-            // program; wasmtime checks that they were made for this engine.
-            #[allow(unsafe_code, reason = "deserialize is how compiled code is loaded; it was just made by ourselves")]
-            unsafe {
-                Component::deserialize(engine, code)
-            }
+            cache.keep(key, &code);
+            Ok(code)
         }
         Err(CompileError::Broke(reason)) => {
             let (seconds, memory_mib) = (limits.compile_seconds, limits.compile_mib);
-            cache.remember(&key, &Note { reason: reason.clone(), seconds, memory_mib });
-            Err(wasmtime::Error::msg(reason))
+            cache.remember(key, &Note { reason: reason.clone(), seconds, memory_mib });
+            Err(CompileFailure { reason, is_passing: false })
         }
-        Err(CompileError::NotTaken(reason) | CompileError::NotNow(reason)) => Err(wasmtime::Error::msg(reason)),
+        Err(CompileError::NotTaken(reason)) => Err(CompileFailure { reason, is_passing: false }),
+        Err(CompileError::NotNow(reason)) => Err(CompileFailure { reason, is_passing: true }),
     }
 }
 
-/// The component of an embedded guest, compiled here.
-pub(super) fn embedded(
-    engines: &Engines,
-    cache: &Cache,
-    (name, bytes, digest): (&str, &[u8], &str),
-) -> wasmtime::Result<Component> {
-    let engine = &engines.pooled;
-    let key = Key::new(engine, digest);
+/// The component of an embedded guest, compiled in this process.
+///
+/// # Errors
+///
+/// The program file is damaged, or not for this machine.
+pub(super) async fn embedded(engines: &Engines, cache: &Cache, plugin: &Plugin) -> Result<Component, CompileFailure> {
+    let (engine, key) = (&engines.pooled, Key::new(&engines.pooled, &plugin.digest));
     if let Some(component) = cache.component(engine, &key) {
         return Ok(component);
     }
-    let _running = Running::begin(name);
-    let component = Component::new(engine, bytes)?;
-    cache.keep(&key, &component.serialize()?);
+    let bytes = plugin
+        .bytes
+        .get(None, &plugin.digest)
+        .map_err(|error| CompileFailure::lasting(&wasmtime::Error::msg(format!("{error:#}"))))?;
+    let _running = Running::begin(&plugin.name);
+    let engine = engine.clone();
+    // It takes as long as a few hundred turns; tasks that are ready must not wait for it.
+    let compiled = tokio::task::spawn_blocking(move || {
+        let component = Component::new(&engine, &*bytes)?;
+        let code = component.serialize()?;
+        wasmtime::Result::Ok((component, code))
+    });
+    let compiled = compiled.await.map_err(CompileFailure::passing)?;
+    let (component, code) = compiled.map_err(|error| CompileFailure::lasting(&error))?;
+    cache.keep(&key, &code);
     Ok(component)
 }
 

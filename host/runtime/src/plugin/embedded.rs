@@ -1,21 +1,53 @@
 //! The guests that the program carries, in the order in which they are registered.
 
+use anyhow::{Context, Result};
+use flate2::read::ZlibDecoder;
+use std::io::Read;
+
 /// A guest inside this program, and what it holds unless the configuration takes it away.
 pub(super) struct Embedded {
     pub name: &'static str,
-    pub bytes: &'static [u8],
+    /// What is known of it without its bytes: a start needs no more, once its compiled code is kept.
+    pub outline: EmbeddedOutline,
+    pub grants: &'static [&'static str],
+    /// The component, compressed.
+    compressed: &'static [u8],
+}
+
+/// What `build.rs` reads of a guest.
+pub(super) struct EmbeddedOutline {
     /// SHA-256 of the bytes, in hex.
     pub digest: &'static str,
-    pub grants: &'static [&'static str],
+    /// Their number.
+    pub size: usize,
+    /// The names of what it exports and imports.
+    pub exports: &'static [&'static str],
+    pub imports: &'static [&'static str],
+    /// Its manifest.
+    pub manifest: &'static str,
+}
+
+impl Embedded {
+    /// The component.
+    ///
+    /// # Errors
+    ///
+    /// The program file is damaged.
+    pub(super) fn bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(self.outline.size);
+        let damaged = || format!("the guest `{}` in the program file is damaged; install the program again", self.name);
+        ZlibDecoder::new(self.compressed).read_to_end(&mut bytes).with_context(damaged)?;
+        Ok(bytes)
+    }
 }
 
 macro_rules! guest {
     ($name:literal, $grants:expr) => {
         Embedded {
             name: $name,
-            bytes: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".wasm")),
-            digest: include_str!(concat!(env!("OUT_DIR"), "/", $name, ".sha256")),
+            outline: include!(concat!(env!("OUT_DIR"), "/", $name, ".rs")),
             grants: &$grants,
+            compressed: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".wasm.zlib")),
         }
     };
 }

@@ -63,6 +63,8 @@ pub enum FaultKind {
     TooManyHandles(usize),
     /// What it answered is not what the contract asks for.
     Contract(String),
+    /// It could not be compiled or linked, for this reason.
+    NotLoaded(String),
     /// It was not asked: it has broken too many calls.
     OpenCircuit(Box<OpenCircuit>),
 }
@@ -111,6 +113,7 @@ impl fmt::Display for FaultKind {
             }
             Self::TooManyCalls(calls) => write!(f, "called the host more than {calls} times"),
             Self::TooManyHandles(handles) => write!(f, "held more than {handles} handles"),
+            Self::NotLoaded(reason) => write!(f, "did not load: {reason}"),
             Self::OpenCircuit(circuit) => circuit.fmt(f),
             Self::Contract(rule) => write!(f, "broke the contract: {rule}"),
         }

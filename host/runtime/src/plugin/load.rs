@@ -1,31 +1,37 @@
 //! Bytes to a plugin. Every refusal is worded here.
 
-use super::cache::Cache;
+use super::cache::{Cache, Described};
 use super::code::{CodeLinker, ExportQuery, Introduction, Queried};
-use super::command;
-use super::compiler;
+use super::compiler::is_kept;
+use super::component_bytes::ComponentBytes;
+use super::embedded::Embedded;
 use super::engine::Engines;
+use super::exports::Exported;
 use super::grant_registry::GrantRegistry;
 use super::line_rate::LineRate;
 use super::loaded::{Plugin, Source};
 use super::manifest::Manifest;
-use super::tool;
+use super::open::{introduce, open};
+use super::outline::Outline;
 use anyhow::{Context, Result, bail};
 use bub_config::{Config, Limits};
 use bub_permissions::Grants;
-use bub_types::hook::Hook;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use tokio::sync::OnceCell;
 use wasmparser::Parser;
-use wasmtime::component::{Component, types::ComponentItem};
 
-/// The version of everything that a plugin may import.
-const IMPORTED: &str = "0.1.0";
-/// A part of the hook `store` that a keeper of tapes may leave out.
-const STORE_QUERY: &str = "bub:tape/store-query";
-
-/// The longest name of a model provider, in bytes.
-const MAX_PROVIDER: usize = 64;
+/// Which plugins are opened when they are loaded, instead of at the first call into them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// None.
+    AtFirstCall,
+    /// Those of files: a version that cannot be called must not take the place of one that can.
+    Files,
+    /// All, so that what is wrong with any is known.
+    All,
+}
 
 /// What plugins are loaded with.
 #[derive(Clone, Copy)]
@@ -44,6 +50,8 @@ pub struct LoadContext<'a> {
     pub linker: &'a dyn CodeLinker,
     /// Calls the exports that describe a plugin.
     pub query: &'a dyn ExportQuery,
+    /// Which plugins are opened at once.
+    pub opening: Opening,
 }
 
 /// What a plugin is made of before anything of it has run.
@@ -51,58 +59,106 @@ pub(super) struct Candidate<'a> {
     pub name: &'a str,
     pub source: Source,
     pub file: Option<PathBuf>,
-    pub bytes: &'a [u8],
-    /// Theirs.
-    pub digest: String,
-    /// What it holds where the configuration is silent.
-    pub table: Grants,
+    pub component: Component<'a>,
     /// Names that it may not claim.
     pub reserved: Vec<&'static str>,
     pub settings: &'a bub_config::Plugin,
     pub limits: Limits,
 }
 
-/// Compiles and checks what can be checked without running anything.
-pub(super) async fn compile(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<Plugin> {
-    let (engines, cache, program) = (with.engines, with.cache, &with.config.program);
-    let (bytes, digest) = (candidate.bytes, candidate.digest);
-    if Parser::is_core_wasm(bytes) {
-        bail!(
-            "it is a core module, and no component: build it for the target `wasm32-wasip2`, or make a component of it by `wasm-tools component new`"
-        );
+/// The component of a plugin.
+pub(super) enum Component<'a> {
+    /// One of the program's own.
+    Embedded(&'static Embedded),
+    /// The bytes of a file, and their digest.
+    File(Cow<'a, [u8]>, String),
+}
+
+/// Loads a plugin: what can be known of it without running it is checked, and what its manifest does not declare is asked.
+///
+/// # Errors
+///
+/// Why it would not serve.
+pub(super) async fn load(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {
+    let (mut plugin, is_whole) = outlined(with, candidate)?;
+    let mut answer = Introduction::default();
+    if plugin.asked.undeclared(&plugin.manifest) != Queried::default() {
+        let kept = if plugin.is_dynamic() { None } else { Described::read(with.cache, &plugin) };
+        answer = match kept {
+            Some(kept) => kept,
+            None => {
+                let asked = Arc::new(plugin);
+                let answer = introduce(with, &asked).await?;
+                plugin = Arc::into_inner(asked).context("it is still held by its first call")?;
+                plugin.opened = OnceCell::new_with(Some(Ok(())));
+                answer
+            }
+        };
     }
-    let compiled = match candidate.source {
-        Source::Embedded => compiler::embedded(engines, cache, (candidate.name, bytes, &digest)),
-        _ => compiler::component(engines, cache, program, (candidate.name, bytes, &digest), &candidate.limits).await,
+    plugin.take(answer)?;
+    if is_kept(with.engines, with.cache, &plugin.digest) {
+        plugin.bytes.drop_held();
+    }
+    let plugin = Arc::new(plugin);
+    let is_opened = match with.opening {
+        Opening::AtFirstCall => !is_whole,
+        Opening::Files => !is_whole || plugin.source != Source::Embedded,
+        Opening::All => true,
     };
-    let component = compiled.map_err(one_cause).map_err(without_async)?;
-    check_contracts(&component, with.linker.served())?;
-    let manifest = Manifest::read(bytes)?;
-    let code = with.linker.link(&component).map_err(one_cause)?;
-    let names = code.interfaces();
-    if names.is_empty() {
+    if is_opened {
+        open(with, &plugin).await?;
+    }
+    if !is_whole {
         bail!("it exports none of this host's contracts");
     }
-    if names.contains(&"bub:hooks/run-model") && names.contains(&"bub:hooks/run-model-stream") {
-        bail!("it exports both `run-model` and `run-model-stream`; a plugin exports one of them");
-    }
-    if names.contains(&STORE_QUERY) && !names.contains(&"bub:tape/store") {
-        bail!("it exports `store-query` without `store`; a plugin that finds entries keeps the tapes too");
+    Ok(plugin)
+}
+
+/// A plugin as far as its bytes say what it is, and whether they are a component throughout.
+fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin, bool)> {
+    let served = with.linker.served();
+    let (digest, table, exported, imported, manifest, bytes, is_whole);
+    match candidate.component {
+        Component::Embedded(embedded) => {
+            let outline = &embedded.outline;
+            digest = outline.digest.to_owned();
+            table = Grants::new(embedded.grants.iter().copied());
+            exported = Exported::new(outline.exports, outline.imports, served)?;
+            imported = outline.imports.iter().map(|name| (*name).to_owned()).collect();
+            manifest = Some(Manifest::parse(outline.manifest.as_bytes())?);
+            (bytes, is_whole) = (ComponentBytes::Embedded(embedded), true);
+        }
+        Component::File(component, its_digest) => {
+            if Parser::is_core_wasm(&component) {
+                bail!(
+                    "it is a core module, and no component: build it for the target `wasm32-wasip2`, or make a component of it by `wasm-tools component new`"
+                );
+            }
+            let outline = Outline::read(&component);
+            if outline.has_two_manifests {
+                bail!("it has two sections `bub:manifest`");
+            }
+            manifest = outline.manifest.map(Manifest::parse).transpose()?;
+            is_whole = outline.is_whole;
+            // What is wrong with other bytes says the compiler, in its own words.
+            exported = match is_whole {
+                true => Exported::new(&outline.exports, &outline.imports, served)?,
+                false => Exported::default(),
+            };
+            imported = outline.imports.into_iter().collect();
+            (digest, table) = (its_digest, Grants::default());
+            bytes = ComponentBytes::read(component.into_owned());
+        }
     }
     let mut plugin = Plugin {
         name: candidate.name.to_owned(),
         source: candidate.source,
         file: candidate.file,
         digest,
-        // What belongs to `store` is no hook of its own.
-        hooks: names
-            .iter()
-            .filter(|name| **name != STORE_QUERY)
-            .filter_map(|name| Hook::from_name(name.rsplit('/').next().unwrap_or(name)))
-            .collect(),
+        hooks: exported.hooks(),
         wants: None,
         manifest: Manifest::default(),
-        table: candidate.table,
+        table,
         reserved: candidate.reserved,
         on_fault: candidate.settings.on_fault,
         limits: candidate.limits,
@@ -111,102 +167,16 @@ pub(super) async fn compile(with: &LoadContext<'_>, candidate: Candidate<'_>) ->
         commands: Vec::new(),
         provider: None,
         lines: LineRate::default(),
-        code,
+        asked: Queried::of(&exported, manifest.is_some()),
+        exported,
+        imported,
+        bytes,
+        code: OnceLock::new(),
+        opened: OnceCell::new(),
+        compiling: tokio::sync::Mutex::const_new(()),
         on_demand: OnceLock::new(),
     };
     manifest.map_or(Ok(()), |manifest| plugin.describe(manifest))?;
     plugin.check_config()?;
-    Ok(plugin)
-}
-
-/// Queries what a plugin says of itself: its tools, its commands, the name of its model provider and its manifest, in an
-/// instance that has no turn and whose gated imports therefore answer nothing. The types of all exports are checked first.
-pub(super) async fn query_exports(with: &LoadContext<'_>, plugin: Plugin) -> Result<Plugin> {
-    let plugin = Arc::new(plugin);
-    let names = plugin.code.interfaces();
-    let asked = Queried {
-        tools: names.contains(&"bub:tools/tools"),
-        commands: names.contains(&"bub:hooks/commands"),
-        provider: names.contains(&"bub:model/provider"),
-        // The manifest of a section is read without running anything, and takes precedence.
-        manifest: plugin.wants.is_none() && names.contains(&"bub:plugin/manifest"),
-    };
-    let Introduction { tools, commands, provider, manifest } = with.query.query(&plugin, asked).await?;
-    let tools = tool::accept(tools).map_err(anyhow::Error::msg)?;
-    provider.as_deref().map_or(Ok(()), check_provider)?;
-    let mut plugin = Arc::into_inner(plugin).context("it is still held by its first call")?;
-    plugin.tools = tools;
-    plugin.commands = command::accept(commands)?;
-    plugin.provider = provider;
-    if let Some(manifest) = manifest {
-        plugin.describe(manifest)?;
-        plugin.check_config()?;
-    }
-    Ok(plugin)
-}
-
-/// Names an unknown contract or version, before wasmtime's own error would.
-fn check_contracts(component: &Component, served: &[(&str, &'static str)]) -> Result<()> {
-    let engine = component.engine();
-    let ty = component.component_type();
-    for (name, item) in ty.exports(engine) {
-        if !matches!(item.ty, ComponentItem::ComponentInstance(_)) {
-            continue;
-        }
-        let Some((interface, version)) = contract(name) else {
-            continue;
-        };
-        let offered: Vec<&str> =
-            served.iter().filter(|(served, _)| *served == interface).map(|(_, version)| *version).collect();
-        if offered.is_empty() {
-            bail!("it exports `{name}`, which is no contract of this host");
-        }
-        if !offered.iter().any(|offered| compatible(version, offered)) {
-            bail!("it exports `{name}`, which this host does not know; it offers {}", offered.join(" and "));
-        }
-    }
-    for (name, _) in ty.imports(engine) {
-        if let Some((_, version)) = contract(name)
-            && !compatible(version, IMPORTED)
-        {
-            bail!("it imports `{name}`, which this host does not know; it offers {IMPORTED}");
-        }
-    }
-    Ok(())
-}
-
-/// Interface and version of one of our own contracts.
-fn contract(name: &str) -> Option<(&str, &str)> {
-    let (interface, version) = name.split_once('@')?;
-    interface.starts_with("bub:").then_some((interface, version))
-}
-
-/// Below 1.0 the middle number is the one that breaks.
-fn compatible(version: &str, offered: &str) -> bool {
-    let breaking = |version: &str| version.rsplit_once('.').map(|(breaking, _)| breaking.to_owned());
-    breaking(version).is_some_and(|version| breaking(offered) == Some(version))
-}
-
-/// Checks the name of a provider, which is before the colon in a model's name.
-fn check_provider(name: &str) -> Result<()> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    if name.is_empty() || name.len() > MAX_PROVIDER || !name.chars().all(is_plain) {
-        let shown: String = name.chars().take(MAX_PROVIDER).flat_map(char::escape_debug).collect();
-        bail!("its model provider `{shown}` has no name of at most {MAX_PROVIDER} letters, digits, `_`, `-` and `.`");
-    }
-    Ok(())
-}
-
-/// Why it does not compile, with what helps where that is known.
-fn without_async(error: anyhow::Error) -> anyhow::Error {
-    match error.to_string().contains("requires the component model async") {
-        true => anyhow::anyhow!(
-            "it uses the async ABI of the Component Model, which this host does not have: build it without (`--sync` of componentize-qjs, no `async` in wit-bindgen)"
-        ),
-        false => error.context("it does not compile"),
-    }
-}
-
-fn one_cause(error: wasmtime::Error) -> anyhow::Error {
-    anyhow::anyhow!("{}", bub_types::text::one_line(&format!("{error:#}")))
+    Ok((plugin, is_whole))
 }

@@ -1,10 +1,13 @@
 //! A loaded plugin: what it is, what it asks for and what it may use up.
 
-use super::code::{CodeLinker, LinkedCode};
+use super::code::{CodeLinker, LinkedCode, Queried};
 use super::command::Command;
+use super::component_bytes::ComponentBytes;
 use super::engine::Engines;
+use super::exports::Exported;
 use super::line_rate::LineRate;
 use super::manifest::Manifest;
+use super::open::OpenError;
 use super::tool::{self, Tool};
 use anyhow::{Context, Result, bail};
 use bub_config::Limits;
@@ -13,8 +16,10 @@ use bub_permissions::{Grants, shell_word};
 use bub_types::Error;
 use bub_types::hook::Hook;
 use bub_types::plugin_name::check_name;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use tokio::sync::OnceCell;
 use wasmtime::component::Component;
 
 /// Where a plugin's bytes came from.
@@ -66,16 +71,28 @@ pub struct Plugin {
     pub limits: Limits,
     /// Its table of the configuration.
     pub config: serde_json::Map<String, serde_json::Value>,
-    /// The tools that it has, asked once.
+    /// The tools that it has, as its manifest declares them or as it listed them when it was loaded.
     pub tools: Vec<Tool>,
-    /// The commands that it has, asked once.
+    /// The commands that it has, as with the tools.
     pub commands: Vec<Command>,
     /// The name of the model provider that it is.
     pub provider: Option<String>,
     /// How often what it writes goes to the log.
     pub(crate) lines: LineRate,
-    /// The compiled component, linked for the engine with a pool.
-    pub(crate) code: Box<dyn LinkedCode>,
+    /// The contracts that it exports.
+    pub(super) exported: Exported,
+    /// The names of all that it imports.
+    pub(super) imported: BTreeSet<String>,
+    /// What it can be asked about itself.
+    pub(super) asked: Queried,
+    /// What it is compiled from.
+    pub(super) bytes: ComponentBytes,
+    /// The compiled component, linked for the engine with a pool: there once it was opened.
+    pub(super) code: OnceLock<Box<dyn LinkedCode>>,
+    /// Whether it was opened, and why it could not be.
+    pub(super) opened: OnceCell<Result<(), OpenError>>,
+    /// Held while it is compiled: a first call and the background want the same code.
+    pub(super) compiling: tokio::sync::Mutex<()>,
     /// The same for the engine without a pool; compiled code fits both.
     pub(super) on_demand: OnceLock<Box<dyn LinkedCode>>,
 }
@@ -86,14 +103,14 @@ impl Plugin {
         self.hooks.contains(&hook)
     }
 
-    /// Whether, as a keeper of tapes, it finds entries itself.
-    pub fn answers_queries(&self) -> bool {
-        self.code.answers_queries()
-    }
-
     /// Whether it may be granted directories.
     pub fn opens_files(&self) -> bool {
         self.wants.as_ref().is_none_or(|wants| wants.iter().any(|grant| grant.starts_with("fs:")))
+    }
+
+    /// Its code. It was opened before: that is what calling it begins with.
+    pub(crate) fn code(&self) -> wasmtime::Result<&dyn LinkedCode> {
+        self.code.get().map(|code| &**code).ok_or_else(|| wasmtime::Error::msg("the plugin is not opened"))
     }
 
     /// The same component on the engine that never runs out of slots. Created at the first need: most runs have none.
@@ -102,7 +119,7 @@ impl Plugin {
             return Ok(&**linked);
         }
         let engine = engines.on_demand()?;
-        let image = self.code.component().serialize()?;
+        let image = self.code()?.component().serialize()?;
         // SAFETY: these bytes were made by `serialize` a line above, in this process.
         #[allow(unsafe_code, reason = "deserialize is how compiled code moves between two engines")]
         let component = unsafe { Component::deserialize(engine, image)? };

@@ -1,14 +1,15 @@
 //! What a plugin says of itself, read without running it.
 
+mod declared;
+
 use anyhow::{Context, Result, bail};
 use bub_permissions::Grants;
 use bub_types::text::one_line;
 use serde::{Deserialize, Serialize};
-use wasmparser::{Parser, Payload};
 
-/// The custom section that holds a manifest. It survives lto and strip inside the core module, and a tool can append one
-/// to any component.
-const SECTION: &str = "bub:manifest";
+pub use declared::DeclaredChannel;
+pub(super) use declared::tools_differ;
+pub(super) use declared::{Declared, DeclaredCommand, DeclaredProvider, DeclaredTool};
 
 /// The largest manifest that is read, in bytes.
 const MAX_BYTES: usize = 64 << 10;
@@ -39,47 +40,18 @@ pub struct Manifest {
     /// Behind which turns its `after-turn` is called.
     #[serde(default)]
     pub after_turn: AfterTurnScope,
-    /// Its tools, as its `list-tools` describes them: what is known of them without running it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<DeclaredTool>,
-}
-
-/// A tool that a manifest describes.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct DeclaredTool {
-    /// A dotted name.
-    pub name: String,
-    /// What a model reads of it.
-    pub description: String,
-    /// JSON Schema of its arguments.
-    pub parameters: serde_json::Value,
-    /// What a call does.
-    pub effect: DeclaredEffect,
-    /// Whether it returns text by other authors.
-    #[serde(default)]
-    pub reads_outside: bool,
-    /// Whether it is offered to the model.
-    #[serde(default = "offered")]
-    pub for_model: bool,
-}
-
-fn offered() -> bool {
-    true
-}
-
-/// The effect of a tool, as a manifest names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeclaredEffect {
-    /// It reads.
-    Read,
-    /// It changes files or notes.
-    Write,
-    /// It sends data to others.
-    Send,
-    /// It runs programs.
-    Run,
+    /// Its tools. None: it is asked once, and the answer is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Declared<Vec<DeclaredTool>>>,
+    /// Its commands. None: as with tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Declared<Vec<DeclaredCommand>>>,
+    /// The model provider that it is. None: as with tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Declared<DeclaredProvider>>,
+    /// The channel that it is. None: it is asked whenever channels are looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Declared<DeclaredChannel>>,
 }
 
 /// Which turns a plugin wants to be told of.
@@ -104,33 +76,12 @@ pub struct GrantRequest {
 }
 
 impl Manifest {
-    /// The manifest in the component's custom section; none, when it has no such section.
+    /// The manifest of a component's custom section.
     ///
     /// # Errors
     ///
-    /// The section is no manifest, or there are two.
-    pub fn read(component: &[u8]) -> Result<Option<Self>> {
-        let mut found = None;
-        for payload in Parser::new(0).parse_all(component) {
-            let Ok(Payload::CustomSection(section)) = payload else {
-                // What is no component at all is refused by the compiler, in its own words.
-                if payload.is_err() {
-                    break;
-                }
-                continue;
-            };
-            if section.name() != SECTION {
-                continue;
-            }
-            if found.is_some() {
-                bail!("it has two sections `{SECTION}`");
-            }
-            found = Some(Self::parse(section.data())?);
-        }
-        Ok(found)
-    }
-
-    fn parse(bytes: &[u8]) -> Result<Self> {
+    /// The section is no manifest.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
         if bytes.len() > MAX_BYTES {
             bail!("its manifest has more than {} KiB", MAX_BYTES >> 10);
         }
@@ -156,10 +107,6 @@ impl Manifest {
             }
             want.why = one_line(&want.why);
         }
-        for tool in &mut self.tools {
-            tool.name = one_line(&tool.name);
-            tool.description = one_line(&tool.description);
-        }
         self.version = one_line(&self.version);
         self.about = one_line(&self.about);
         Ok(self)
@@ -173,14 +120,17 @@ impl Manifest {
 
 #[cfg(test)]
 mod tests {
-    use super::{DeclaredEffect, Manifest};
+    use super::declared::DeclaredEffect;
+    use super::{Declared, Manifest};
 
     #[test]
     fn tools_are_read_and_what_is_missing_of_one_is_named() {
         let tool = r#"{"name": "a.b", "description": "c", "parameters": {}, "effect": "send"}"#;
         let manifest = Manifest::parse(format!(r#"{{"tools": [{tool}]}}"#).as_bytes()).expect("it is one");
-        let tool = &manifest.tools[0];
+        let tool = &manifest.tools.as_ref().and_then(Declared::fixed).expect("they are declared")[0];
         assert_eq!((tool.name.as_str(), tool.effect, tool.for_model), ("a.b", DeclaredEffect::Send, true));
+        let manifest = Manifest::parse(br#"{"tools": "dynamic"}"#).expect("it is one");
+        assert!(matches!(manifest.tools, Some(Declared::Dynamic)));
         let error = Manifest::parse(br#"{"tools": [{"name": "a.b"}]}"#).expect_err("a tool needs more");
         assert!(format!("{error:#}").contains("missing field `description`"), "{error:#}");
     }

@@ -4,13 +4,13 @@
 use super::digest::digest;
 use super::discovery::{FileFingerprint, PluginFile, ReadOutcome, read_component, user_dir};
 use super::embedded::{EMBEDDED, is_embedded};
-use super::load::{Candidate, LoadContext, compile, query_exports};
+use super::load::{Candidate, Component, LoadContext, load};
 use super::loaded::{Plugin, Source};
 use anyhow::{Result, bail};
 use bub_config::Limits;
 use bub_config::OnFault;
-use bub_permissions::Grants;
 use bub_types::plugin_name::check_name;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -87,9 +87,7 @@ impl PluginRegistry {
                 name: embedded.name,
                 source: Source::Embedded,
                 file: None,
-                bytes: embedded.bytes,
-                digest: embedded.digest.to_owned(),
-                table: Grants::new(embedded.grants.iter().copied()),
+                component: Component::Embedded(embedded),
                 reserved: Vec::new(),
                 limits: load_settings.limits,
                 settings: &settings,
@@ -177,7 +175,7 @@ impl RegistryEntry {
         }
         self.load_settings = load_settings;
         self.digest.clone_from(&digest);
-        let candidate = Candidate::for_file(with, found, (&bytes, digest), &settings);
+        let candidate = Candidate::for_file(with, found, (bytes.into(), digest), &settings);
         self.latest = Some(LoadOutcome::Plugin(load(with, candidate).await?));
         Ok(true)
     }
@@ -234,7 +232,7 @@ impl<'a> Candidate<'a> {
     fn for_file(
         with: &LoadContext<'_>,
         found: &'a PluginFile,
-        bytes: (&'a [u8], String),
+        (bytes, digest): (Cow<'a, [u8]>, String),
         settings: &'a bub_config::Plugin,
     ) -> Self {
         let LoadSettings { limits, reserved, .. } = LoadSettings::for_file(with, found, settings);
@@ -242,9 +240,7 @@ impl<'a> Candidate<'a> {
             name: &found.name,
             source: found.source,
             file: Some(found.path.clone()),
-            bytes: bytes.0,
-            digest: bytes.1,
-            table: Grants::default(),
+            component: Component::File(bytes, digest),
             reserved,
             limits,
             settings,
@@ -263,10 +259,5 @@ pub async fn probe(with: &LoadContext<'_>, name: &str, bytes: &[u8]) -> Result<A
     let found = PluginFile { source: Source::User, name: name.to_owned(), path };
     check_taken(with, &found)?;
     let settings = with.config.plugin(name);
-    load(with, Candidate::for_file(with, &found, (bytes, digest(bytes)), &settings)).await
-}
-
-async fn load(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {
-    let plugin = compile(with, candidate).await?;
-    Ok(Arc::new(query_exports(with, plugin).await?))
+    load(with, Candidate::for_file(with, &found, (bytes.into(), digest(bytes)), &settings)).await
 }

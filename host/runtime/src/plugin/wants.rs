@@ -42,8 +42,7 @@ impl Plugin {
     }
 
     /// The names of all that the component imports, granted or not.
-    pub fn imports(&self) -> BTreeSet<String> {
-        let component = self.code.component();
-        component.component_type().imports(component.engine()).map(|(name, _)| name.to_owned()).collect()
+    pub fn imports(&self) -> &BTreeSet<String> {
+        &self.imported
     }
 }

@@ -3,11 +3,11 @@
 use super::grant_prompt::{self, Decision, GrantOptions};
 use super::plugin_files::PluginFiles;
 use super::{fetch, mend, report};
-use crate::cli::progress;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_permissions::{Grants, shell_word};
 use bub_runtime::channel::Printer;
+use bub_runtime::host::Host;
 use bub_runtime::plugin;
 use bub_runtime::plugin::Source;
 use bub_types::text::one_line;
@@ -46,7 +46,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let name = if as_written { fetch::own_name(name, &bytes) } else { name };
     let files = check(&name)?;
     let is_off = !config.plugin(&name).enabled && !plugin::is_embedded(&name);
-    let host = progress::start(config, workspace, Box::new(Printer)).await?;
+    let host = Host::start(config, workspace, Box::new(Printer)).await?;
     let plugins = host.plugins();
     let candidate = host.probe(&name, &bytes).await;
     let candidate =

@@ -9,7 +9,6 @@ mod samples;
 pub(super) mod sandbox;
 
 use super::{fetch, grants};
-use crate::cli::progress;
 use crate::cli::{log, text};
 use anyhow::{Context, Result};
 use bub_config::Config;
@@ -61,7 +60,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     if let Some(dir) = &repro {
         return repro::run(dir, name.as_deref(), &grant, json, &config).await;
     }
-    let host = progress::start(config, workspace, Box::new(Printer)).await?;
+    let host = Host::start(config, workspace, Box::new(Printer)).await?;
     let CheckedPlugin { plugin, bytes, settings } = find(&host, &name.unwrap_or_default()).await?;
     let wanted = plugin.wanted();
     let mut grants = sandbox::inside(wanted.iter().map(String::as_str), plugin.provider.as_deref());

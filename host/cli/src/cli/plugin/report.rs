@@ -122,6 +122,6 @@ const PARTS: [Part; 6] = [
         plugin.tools.iter().filter(|tool| tool.reads_outside).map(|tool| tool.name.clone()).collect()
     }),
     ("command", |plugin| plugin.commands.iter().map(|command| command.name.clone()).collect()),
-    ("import", Plugin::imports),
+    ("import", |plugin| plugin.imports().clone()),
     ("want", |plugin| plugin.wanted().into_iter().collect()),
 ];

@@ -2,10 +2,10 @@
 
 use super::plugin_files::PluginFiles;
 use super::report;
-use crate::cli::progress;
 use anyhow::{Context, Result};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
+use bub_runtime::host::Host;
 use bub_runtime::plugin::Source;
 use bub_types::text::one_line;
 use std::io::Write;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
     let files = PluginFiles::new(&config, name)?;
     let bytes = files.previous_bytes()?;
-    let host = progress::start(config, workspace, Box::new(Printer)).await?;
+    let host = Host::start(config, workspace, Box::new(Printer)).await?;
     let plugins = host.plugins();
     let unchanged = || format!("the version before of plugin `{name}` does not load, and nothing is changed");
     let candidate = host.probe(name, &bytes).await.with_context(unchanged)?;

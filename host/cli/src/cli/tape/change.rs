@@ -2,10 +2,10 @@
 
 use super::super::text;
 use super::tape_arg::{ResolvedTape, TapeArg};
-use crate::cli::progress;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
+use bub_runtime::host::Host;
 use bub_runtime::imports::tape::attach;
 use bub_runtime::turn::{Preview, Requester};
 use serde_json::json;
@@ -123,7 +123,7 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
 async fn kept_beside(found: &ResolvedTape, home: &Path, workspace: &Path) -> Vec<(String, String)> {
     let asked = async {
         let config = Config::load(Some(home))?;
-        let host = progress::start(config, workspace, Box::new(Printer)).await?;
+        let host = Host::start(config, workspace, Box::new(Printer)).await?;
         let tape = found.tape.name();
         let session_id = found.session.as_deref().unwrap_or(tape);
         let store = Arc::clone(host.tapes().store());

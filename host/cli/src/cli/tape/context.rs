@@ -6,7 +6,6 @@ use super::compare;
 use super::outline::content;
 use super::tape_arg::TapeArg;
 use super::tape_location::keep_index;
-use crate::cli::progress;
 use anyhow::{Result, bail};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
@@ -40,7 +39,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let host = progress::start(config, workspace, Box::new(Printer)).await?;
+    let host = Host::start(config, workspace, Box::new(Printer)).await?;
     for name in arguments.selector.iter().chain(&arguments.against) {
         require_selector(&host, name)?;
     }

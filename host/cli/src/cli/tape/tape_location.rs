@@ -1,7 +1,6 @@
 //! The location of tapes.
 
 use super::super::sessions::{self, SessionRecord, Sessions};
-use crate::cli::progress;
 use anyhow::{Context, Result, bail};
 use bub_config::{Config, Plugin, TapeStorage};
 use bub_runtime::channel::Printer;
@@ -62,7 +61,7 @@ impl TapeLocation {
                 _host: None,
             });
         }
-        Ok(Self::from_host(&progress::start(config, workspace, Box::new(Printer)).await?))
+        Ok(Self::from_host(&Host::start(config, workspace, Box::new(Printer)).await?))
     }
 
     /// The tapes in a directory, which may be outside of a home.

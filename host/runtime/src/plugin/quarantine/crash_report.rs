@@ -78,7 +78,7 @@ fn component(plugin: &Plugin) -> Option<Vec<u8>> {
             Ok(ReadOutcome::Whole(bytes, _)) => bytes,
             _ => return None,
         },
-        None => EMBEDDED.iter().find(|guest| guest.name == plugin.name)?.bytes.to_vec(),
+        None => EMBEDDED.iter().find(|guest| guest.name == plugin.name)?.bytes().ok()?,
     };
     (bytes.len() <= MAX_BYTES - MAX_CALL && digest(&bytes) == plugin.digest).then_some(bytes)
 }
@@ -127,7 +127,7 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, context: &CrashContex
         "version": plugin.manifest.version,
         "digest": plugin.digest,
         "component": has_component.then_some(COMPONENT),
-        "contract": plugin.code.version(fault.hook),
+        "contract": plugin.version(fault.hook),
         "host": env!("CARGO_PKG_VERSION"),
         "at": jiff::Timestamp::now().to_string(),
         "hook": fault.hook,

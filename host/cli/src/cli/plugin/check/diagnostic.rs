@@ -209,6 +209,7 @@ pub(super) fn fix(fault: &FaultKind) -> &'static str {
         FaultKind::TooManyCalls(_) => "ask the host for pages instead of single entries; `calls` is the bound",
         FaultKind::TooManyHandles(_) => "drop handles of the host once they are used",
         FaultKind::Contract(_) => "follow the comment on that function in wit/",
+        FaultKind::NotLoaded(_) => "see `bub-wasm plugin add`, which refuses it with the same reason",
         FaultKind::OpenCircuit(_) => "fix the earlier faults",
     }
 }
