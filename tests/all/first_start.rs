@@ -28,16 +28,23 @@ fn run_shows_what_it_compiles_and_takes_the_line_away() {
 }
 
 #[test]
-fn chat_shows_what_it_compiles_and_takes_the_line_away() {
+fn plugin_list_compiles_all_plugins_and_takes_the_line_away() {
     let home = home();
-    home.bub(["trust"]).finish();
-    shows(&home, &["chat"], "session cli_session");
+    shows(&home, &["plugin", "list"], "telegram     embedded");
+    let compiled = std::fs::read_dir(home.bub_home().join("empty cache")).expect("it is there").flatten();
+    let compiled = compiled.filter(|file| file.path().extension().is_some_and(|end| end == "cwasm")).count();
+    assert_eq!(compiled, 10);
 }
 
 #[test]
-fn serve_shows_what_it_compiles_and_takes_the_line_away() {
+fn chat_is_ready_before_anything_is_compiled_and_its_first_turn_shows_what_is() {
     let home = home();
-    shows(&home, &["serve", "--listen", "127.0.0.1:0"], "serving at http://");
+    home.bub(["trust"]).finish();
+    let terminal = cold(&home, &["chat"]).terminal(100, 30);
+    terminal.sees("session cli_session");
+    terminal.say("hello");
+    terminal.sees(LINE);
+    terminal.sees("which is no language model");
 }
 
 #[test]

@@ -44,6 +44,7 @@ mod hostile;
 mod interruption;
 mod languages;
 mod layers;
+mod lazy;
 mod limits;
 mod loader;
 mod logs;

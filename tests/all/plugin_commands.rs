@@ -175,7 +175,16 @@ fn a_duplicate_command_name_rejects_its_plugin_with_a_warning() {
 
 #[test]
 fn a_plugin_lists_its_commands_once() {
-    let finished = commander().bub(["greet", "me"]).watched().finish();
+    let home = commander();
+    for asked in [1, 0] {
+        let run = home.bub(["greet", "me"]).env("BUB_CACHE", home.bub_home().join("own cache"));
+        let finished = run.watched().finish().says("hello me\n");
+        assert_eq!(finished.stderr.matches("asked for its commands").count(), asked, "{finished}");
+    }
+    // They may depend on its configuration.
+    home.configure("[plugins.commander.config]\nnames = [\"greet\"]");
+    let run = home.bub(["greet", "me"]).env("BUB_CACHE", home.bub_home().join("own cache"));
+    let finished = run.watched().finish().says("hello me\n");
     assert_eq!(finished.stderr.matches("asked for its commands").count(), 1, "{finished}");
 }
 

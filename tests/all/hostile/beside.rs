@@ -4,7 +4,7 @@ use crate::home;
 use bub_config::Config;
 use bub_runtime::channel::Channel;
 use bub_runtime::error::Failure;
-use bub_runtime::host::Host;
+use bub_runtime::host::{Host, StartOptions};
 use bub_runtime::turn::{TurnOptions, run_turn};
 use bub_tests::{Home, programs};
 use bub_types::Envelope;
@@ -37,12 +37,13 @@ fn with_obedient(limits: &str) -> Home {
     home
 }
 
-/// A host of that home in this process; what it delivers goes nowhere.
+/// A host of that home in this process, with all plugins opened; what it delivers goes nowhere.
 pub async fn start(home: &Home) -> Arc<Host> {
     let mut config = Config::load(Some(&home.bub_home())).expect("the test's configuration");
     // The tested program compiles the plugins, not this process.
     config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
-    Host::start(config, &home.workspace(), Box::new(Nowhere)).await.expect("the host starts")
+    let options = StartOptions { opens_plugins: true, ..StartOptions::default() };
+    Host::start_with(config, &home.workspace(), Box::new(Nowhere), options).await.expect("the host starts")
 }
 
 /// A message of that session.

@@ -8,6 +8,7 @@ use super::chat::{self, ChatChannel, ChatHistory, SingleMessage};
 use super::denied::{self, DeniedCalls};
 use super::sessions::Sessions;
 use super::watchdog::Watchdog;
+use crate::cli::progress::Progress;
 use anyhow::{Context, Result};
 use bub_config::{AnswerFormat, Config};
 use bub_permissions::policy::ApprovalMode;
@@ -127,7 +128,7 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     let message = with_piped(with_model(message, arguments.model.as_deref()), piped, foreign.is_some());
     let denied = DeniedCalls::default();
     let (channel, channel_events) = ChatChannel::new(is_interactive, denied.clone());
-    let options = StartOptions { session: Some(&expected), ..StartOptions::default() };
+    let options = StartOptions { session: Some(&expected), is_short: true, ..StartOptions::default() };
     let host = Host::start_with(config, workspace, Box::new(channel), options).await?;
     host.plugins().announce(&host.grants, &host.quarantined());
     let (outcome, code) = match is_interactive {
@@ -182,22 +183,30 @@ async fn unattended(
     let turn = run_turn(host, message, TurnOptions::new(cancel).with_listener(listener));
     tokio::pin!(turn);
     let mut output = Output::new(format);
+    // The first line of output takes its place.
+    let mut progress = Some(Progress::begin());
     let mut silent_since = Instant::now();
     let outcome = loop {
         tokio::select! {
             biased;
             Some(heard) = heard.recv() => {
+                progress = None;
                 silent_since = Instant::now();
                 output.hear(heard)?;
             }
-            Some(channel_event) = channel_events.recv() => output.channel_event(channel_event)?,
+            Some(channel_event) = channel_events.recv() => {
+                progress = None;
+                output.channel_event(channel_event)?;
+            }
             outcome = &mut turn => break outcome,
             () = tokio::time::sleep_until(silent_since + SILENCE_NOTICE) => {
+                progress = None;
                 output.slow(SILENCE_NOTICE)?;
                 silent_since = Instant::now();
             }
         }
     };
+    drop(progress);
     while let Ok(heard) = heard.try_recv() {
         output.hear(heard)?;
     }

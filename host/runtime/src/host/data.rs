@@ -69,6 +69,8 @@ pub struct Host {
     pub(super) plugins: Arc<RwLock<Arc<PluginSet>>>,
     /// What the set is built from. Locked while a new set is built.
     pub(super) registry: Arc<tokio::sync::Mutex<PluginRegistry>>,
+    /// Whether the process ends after a turn.
+    pub(super) is_short: bool,
 }
 
 impl Host {

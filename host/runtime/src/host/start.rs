@@ -28,6 +28,9 @@ pub struct StartOptions<'a> {
     pub session: Option<&'a str>,
     /// Whether all plugins are compiled and checked at once. Otherwise each is at the first call into it.
     pub opens_plugins: bool,
+    /// Whether the process ends after a turn: what was never compiled is then compiled quickly, to code that runs more
+    /// slowly.
+    pub is_short: bool,
 }
 
 impl Host {
@@ -55,7 +58,9 @@ impl Host {
         if let Some(session) = options.session {
             store.read_ahead(&tape_name(&workspace, session));
         }
-        let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
+        let engines = Engines::new(options.is_short)
+            .map_err(anyhow::Error::from)
+            .context("the WebAssembly engine does not start")?;
         let quarantine = match config.is_trial {
             true => Quarantine::for_trial(&config.home),
             false => Quarantine::new(&config.home),
@@ -87,6 +92,7 @@ impl Host {
             cache: Arc::new(cache),
             plugins: Arc::default(),
             registry: Arc::default(),
+            is_short: options.is_short,
         });
         host.reload_plugins(if options.opens_plugins { Opening::All } else { Opening::AtFirstCall }).await;
         if let Some((name, reason)) = &host.plugins().broken {
@@ -127,6 +133,7 @@ impl Host {
             cache: self.cache.clone(),
             plugins: self.plugins.clone(),
             registry: self.registry.clone(),
+            is_short: self.is_short,
         });
         let query = LoadQuery(host.clone());
         host.registry.lock().await.renew_embedded(&host.load_context(&query, Opening::Files)).await?;
@@ -179,6 +186,7 @@ impl Host {
             linker: &*self.linker,
             query,
             opening,
+            compiles_quickly: self.is_short,
         }
     }
 

@@ -53,6 +53,11 @@ impl Key {
         Self(format!("{digest}-{:016x}", hasher.finish()))
     }
 
+    /// That of the code that was compiled quickly.
+    pub(super) fn quick(&self) -> Self {
+        Self(format!("{}-quick", self.0))
+    }
+
     fn code(&self) -> String {
         format!("{}.cwasm", self.0)
     }
@@ -162,6 +167,14 @@ impl Cache {
     /// Keeps compiled code.
     pub(super) fn keep(&self, key: &Key, code: &[u8]) {
         self.put(&key.code(), &[code, &image::checksum(code)]);
+    }
+
+    /// Removes the code that was compiled quickly, because there is better.
+    pub(super) fn remove_quick(&self, key: &Key) {
+        if let Some(dir) = &self.dir {
+            // Most often there is none.
+            let _ = dir.remove(&key.quick().code());
+        }
     }
 
     /// Why those bytes were not compiled the last time; none if they were compiled, or never tried.

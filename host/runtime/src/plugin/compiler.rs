@@ -7,7 +7,7 @@
 use super::cache::{Cache, Key, Note};
 use super::compiling::Running;
 use super::discovery::MAX_FILE;
-use super::engine::{Engines, precompile};
+use super::engine::{Engines, precompile, precompile_quickly};
 use super::image::MAX_IMAGE;
 use super::loaded::Plugin;
 use bub_config::Limits;
@@ -150,6 +150,7 @@ async fn compile_and_keep(
     match compiled {
         Ok(code) => {
             cache.keep(key, &code);
+            cache.remove_quick(key);
             Ok(code)
         }
         Err(CompileError::Broke(reason)) => {
@@ -162,31 +163,47 @@ async fn compile_and_keep(
     }
 }
 
-/// The component of an embedded guest, compiled in this process.
+/// The component of an embedded guest, compiled in this process: `quickly`, where the process wants one answer and ends.
 ///
 /// # Errors
 ///
 /// The program file is damaged, or not for this machine.
-pub(super) async fn embedded(engines: &Engines, cache: &Cache, plugin: &Plugin) -> Result<Component, CompileFailure> {
-    let (engine, key) = (&engines.pooled, Key::new(&engines.pooled, &plugin.digest));
-    if let Some(component) = cache.component(engine, &key) {
+pub(super) async fn embedded(
+    engines: &Engines,
+    cache: &Cache,
+    plugin: &Plugin,
+    quickly: bool,
+) -> Result<Component, CompileFailure> {
+    let (engine, key) = (engines.pooled.clone(), Key::new(&engines.pooled, &plugin.digest));
+    let quick = key.quick();
+    let kept = cache.component(&engine, &key).or_else(|| quickly.then(|| cache.component(&engine, &quick)).flatten());
+    if let Some(component) = kept {
         return Ok(component);
     }
-    let bytes = plugin
-        .bytes
-        .get(None, &plugin.digest)
-        .map_err(|error| CompileFailure::lasting(&wasmtime::Error::msg(format!("{error:#}"))))?;
+    let damaged = |error: anyhow::Error| CompileFailure { reason: format!("{error:#}"), is_passing: false };
+    let bytes = plugin.bytes.get(None, &plugin.digest).map_err(damaged)?;
     let _running = Running::begin(&plugin.name);
-    let engine = engine.clone();
+    let reservation = engines.reservation();
     // It takes as long as a few hundred turns; tasks that are ready must not wait for it.
     let compiled = tokio::task::spawn_blocking(move || {
-        let component = Component::new(&engine, &*bytes)?;
-        let code = component.serialize()?;
+        let code = match quickly {
+            true => precompile_quickly(reservation, &bytes)?,
+            false => engine.precompile_component(&bytes)?,
+        };
+        // SAFETY: this program compiled these bytes a line above; wasmtime checks that they were made for this engine.
+        #[allow(unsafe_code, reason = "deserialize is how compiled code is loaded; it was just made by ourselves")]
+        let component = unsafe { Component::deserialize(&engine, &code)? };
         wasmtime::Result::Ok((component, code))
     });
     let compiled = compiled.await.map_err(CompileFailure::passing)?;
     let (component, code) = compiled.map_err(|error| CompileFailure::lasting(&error))?;
-    cache.keep(&key, &code);
+    match quickly {
+        true => cache.keep(&quick, &code),
+        false => {
+            cache.keep(&key, &code);
+            cache.remove_quick(&key);
+        }
+    }
     Ok(component)
 }
 

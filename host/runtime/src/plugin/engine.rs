@@ -1,11 +1,16 @@
 //! The engines that all plugins share, and how they bound what a guest may do.
 
 use std::num::NonZeroUsize;
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Result};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, RegallocAlgorithm, Result,
+};
 
 /// Instances that the pool holds at once. Four times the turns that one machine runs at once, and more: a model hook
 /// keeps its slot for as long as the model thinks.
 const POOL: [(u32, u64); 4] = [(256, 4 << 30), (64, 4 << 30), (64, 256 << 20), (32, 64 << 20)];
+
+/// Instances that the pool of a process holds that ends after one turn.
+const SHORT_POOL: u32 = 32;
 
 /// Fuel units between two yields to tokio: every 50 to 80 µs of a tight loop, so that a busy guest never holds a worker
 /// thread for long. Finer costs speed: where a thread is free, each yield wakes it, which takes longer than what most calls
@@ -36,9 +41,11 @@ struct Settings {
 }
 
 impl Engines {
-    /// The largest pool that this machine's address space has room for, or none.
-    pub fn new() -> Result<Self> {
+    /// The largest pool that this machine's address space has room for, or none. `is_short`: for the few calls of one turn.
+    pub fn new(is_short: bool) -> Result<Self> {
         for (at, (slots, reservation)) in POOL.into_iter().enumerate() {
+            // Each slot costs a few system calls, and what compiled code fits is the reservation.
+            let slots = if is_short { slots.min(SHORT_POOL) } else { slots };
             // Where space is short the pool must not take all of it: calls that find it full need some of their own.
             if at > 0 && !has_room(2 * slots, reservation) {
                 continue;
@@ -109,6 +116,15 @@ impl Engines {
 /// address space than the compiler may have.
 pub(super) fn precompile(reservation: u64, component: &[u8]) -> Result<Vec<u8>> {
     Engine::new(&config(reservation)?)?.precompile_component(component)
+}
+
+/// The same for a process that wants an answer soon: compiled in a fraction of the time, to code that runs more slowly.
+pub(super) fn precompile_quickly(reservation: u64, component: &[u8]) -> Result<Vec<u8>> {
+    let mut config = config(reservation)?;
+    // Engines accept code of any level: the level does not change what the code means.
+    config.cranelift_opt_level(OptLevel::None);
+    config.cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+    Engine::new(&config)?.precompile_component(component)
 }
 
 /// Opens what the kernel tells of this process's pages, by which a used slot of the pool is cleared at half the cost. To be

@@ -53,9 +53,6 @@ impl Exported {
             contracts.any(|(name, found)| name == *interface && compatible(found, version))
         };
         let exported = Self(served.iter().filter(is_exported).copied().collect());
-        if exported.0.is_empty() {
-            bail!("it exports none of this host's contracts");
-        }
         if exported.has("bub:hooks/run-model") && exported.has("bub:hooks/run-model-stream") {
             bail!("it exports both `run-model` and `run-model-stream`; a plugin exports one of them");
         }
@@ -63,6 +60,11 @@ impl Exported {
             bail!("it exports `store-query` without `store`; a plugin that finds entries keeps the tapes too");
         }
         Ok(exported)
+    }
+
+    /// Whether it exports none that is served.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether it exports the contract of that name.

@@ -52,6 +52,8 @@ pub struct LoadContext<'a> {
     pub query: &'a dyn ExportQuery,
     /// Which plugins are opened at once.
     pub opening: Opening,
+    /// Whether embedded guests are compiled quickly where no compiled code is kept.
+    pub compiles_quickly: bool,
 }
 
 /// What a plugin is made of before anything of it has run.
@@ -80,7 +82,7 @@ pub(super) enum Component<'a> {
 ///
 /// Why it would not serve.
 pub(super) async fn load(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {
-    let (mut plugin, is_whole) = outlined(with, candidate)?;
+    let (mut plugin, is_plugin) = outlined(with, candidate)?;
     let mut answer = Introduction::default();
     if plugin.asked.undeclared(&plugin.manifest) != Queried::default() {
         let kept = if plugin.is_dynamic() { None } else { Described::read(with.cache, &plugin) };
@@ -101,23 +103,24 @@ pub(super) async fn load(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Re
     }
     let plugin = Arc::new(plugin);
     let is_opened = match with.opening {
-        Opening::AtFirstCall => !is_whole,
-        Opening::Files => !is_whole || plugin.source != Source::Embedded,
+        Opening::AtFirstCall => !is_plugin,
+        Opening::Files => !is_plugin || plugin.source != Source::Embedded,
         Opening::All => true,
     };
     if is_opened {
         open(with, &plugin).await?;
     }
-    if !is_whole {
+    if !is_plugin {
         bail!("it exports none of this host's contracts");
     }
     Ok(plugin)
 }
 
-/// A plugin as far as its bytes say what it is, and whether they are a component throughout.
+/// A plugin as far as its bytes say what it is, and whether they say that it is one. What is wrong with them otherwise says
+/// the compiler, in its own words.
 fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin, bool)> {
     let served = with.linker.served();
-    let (digest, table, exported, imported, manifest, bytes, is_whole);
+    let (digest, table, exported, imported, manifest, bytes, is_plugin);
     match candidate.component {
         Component::Embedded(embedded) => {
             let outline = &embedded.outline;
@@ -126,7 +129,7 @@ fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin,
             exported = Exported::new(outline.exports, outline.imports, served)?;
             imported = outline.imports.iter().map(|name| (*name).to_owned()).collect();
             manifest = Some(Manifest::parse(outline.manifest.as_bytes())?);
-            (bytes, is_whole) = (ComponentBytes::Embedded(embedded), true);
+            (bytes, is_plugin) = (ComponentBytes::Embedded(embedded), true);
         }
         Component::File(component, its_digest) => {
             if Parser::is_core_wasm(&component) {
@@ -139,12 +142,11 @@ fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin,
                 bail!("it has two sections `bub:manifest`");
             }
             manifest = outline.manifest.map(Manifest::parse).transpose()?;
-            is_whole = outline.is_whole;
-            // What is wrong with other bytes says the compiler, in its own words.
-            exported = match is_whole {
+            exported = match outline.is_whole {
                 true => Exported::new(&outline.exports, &outline.imports, served)?,
                 false => Exported::default(),
             };
+            is_plugin = !exported.is_empty();
             imported = outline.imports.into_iter().collect();
             (digest, table) = (its_digest, Grants::default());
             bytes = ComponentBytes::read(component.into_owned());
@@ -178,5 +180,5 @@ fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin,
     };
     manifest.map_or(Ok(()), |manifest| plugin.describe(manifest))?;
     plugin.check_config()?;
-    Ok((plugin, is_whole))
+    Ok((plugin, is_plugin))
 }

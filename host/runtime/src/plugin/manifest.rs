@@ -2,6 +2,7 @@
 
 mod declared;
 
+use super::outline::Outline;
 use anyhow::{Context, Result, bail};
 use bub_permissions::Grants;
 use bub_types::text::one_line;
@@ -76,12 +77,25 @@ pub struct GrantRequest {
 }
 
 impl Manifest {
+    /// The manifest in the component's custom section; none, when it has no such section.
+    ///
+    /// # Errors
+    ///
+    /// The section is no manifest, or there are two.
+    pub fn read(component: &[u8]) -> Result<Option<Self>> {
+        let outline = Outline::read(component);
+        if outline.has_two_manifests {
+            bail!("it has two sections `bub:manifest`");
+        }
+        outline.manifest.map(Self::parse).transpose()
+    }
+
     /// The manifest of a component's custom section.
     ///
     /// # Errors
     ///
     /// The section is no manifest.
-    pub fn parse(bytes: &[u8]) -> Result<Self> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self> {
         if bytes.len() > MAX_BYTES {
             bail!("its manifest has more than {} KiB", MAX_BYTES >> 10);
         }

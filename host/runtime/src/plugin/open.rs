@@ -79,6 +79,7 @@ async fn open_now(with: &LoadContext<'_>, plugin: &Arc<Plugin>) -> Result<(), Op
 /// Asks the plugin what it is, and keeps the answer if it is what its manifest declares.
 pub(super) async fn introduce(with: &LoadContext<'_>, plugin: &Arc<Plugin>) -> Result<Introduction, OpenError> {
     link(with, plugin).await?;
+    tracing::debug!("plugin `{}` is asked what it is", plugin.name);
     let check = |answer: &Introduction| plugin.check_answer(answer);
     let answer = with.query.query(plugin, plugin.asked.checked_by(&plugin.manifest), &check).await;
     let answer = answer.map_err(|fault| OpenError { text: fault.to_string(), kind: fault.kind, is_passing: false })?;
@@ -95,7 +96,7 @@ async fn link(with: &LoadContext<'_>, plugin: &Arc<Plugin>) -> Result<(), OpenEr
     }
     let _compiling = plugin.compiling.lock().await;
     let component = match plugin.source {
-        Source::Embedded => compiler::embedded(with.engines, with.cache, plugin).await,
+        Source::Embedded => compiler::embedded(with.engines, with.cache, plugin, with.compiles_quickly).await,
         _ => compiler::component(with.engines, with.cache, &with.config.program, plugin).await,
     };
     let component = component.map_err(|failure| refused(&failure))?;

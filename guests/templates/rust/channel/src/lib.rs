@@ -45,17 +45,11 @@ struct Posted {
 struct Messages;
 
 impl Channel for Messages {
-    fn describe() -> Description {
-        Description {
-            // Its address is `/channels/NAME` of `bub-wasm serve`.
-            name: "{{name}}".to_owned(),
-            needs_debounce: false,
-            supports_polling: false,
-            webhook: true,
-            supports_edits: false,
-            deduplicates: false,
-        }
-    }
+    // Its address is `/channels/NAME` of `bub-wasm serve`.
+    const DESCRIPTION: Description = Description {
+        webhook: true,
+        ..Description::new("{{name}}")
+    };
 
     /// The host stores the arrivals before it sends the response, so that no message is lost.
     fn receive(request: WebhookRequest) -> Result<WebhookResponse> {

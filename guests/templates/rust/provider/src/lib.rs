@@ -32,9 +32,7 @@ struct Canned;
 
 impl Provider for Canned {
     /// The part before the colon.
-    fn name() -> String {
-        "{{name}}".to_owned()
-    }
+    const NAME: &'static str = "{{name}}";
 
     fn complete(request: Request, sink: &Sink) -> Result<()> {
         if let Some(other) = request

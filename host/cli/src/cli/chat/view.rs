@@ -6,6 +6,7 @@ use super::difference;
 use super::markdown::StreamedText;
 use super::question;
 use bub_runtime::channel::ApprovalRequest;
+use bub_runtime::plugin::compiling;
 use bub_runtime::turn::TurnEvent;
 use bub_types::StreamEvent;
 use serde_json::Value;
@@ -235,7 +236,9 @@ impl View {
         if self.tokens > 0 {
             parts.push(tokens_said(self.tokens));
         }
-        if self.tools.is_empty() && self.heard.elapsed() >= SILENCE_NOTICE {
+        if let Some(plugin) = compiling::now().plugin {
+            parts.push(format!("compiling plugin `{plugin}` (once: the result is kept)"));
+        } else if self.tools.is_empty() && self.heard.elapsed() >= SILENCE_NOTICE {
             parts.push("the model is silent".to_owned());
         }
         if footer.waiting > 0 {
