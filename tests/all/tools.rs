@@ -109,3 +109,15 @@ fn calls_without_an_id_are_numbered() {
     let ids: Vec<_> = results.map(|message| message["tool_call_id"].clone()).collect();
     assert_eq!(ids, ["call_0", "call_1"]);
 }
+
+#[test]
+fn an_argument_of_the_wrong_type_is_refused_with_the_types_that_it_may_have() {
+    for (days, told) in [
+        (json!("seven"), "`days`: \"seven\" is not of the type integer or null"),
+        (json!(0), "`days`: 0 is less than the minimum of 1"),
+    ] {
+        let asked = json!({ "query": "x", "days": days }).to_string();
+        let refused = result(&calls(&home(), Answer::tool_call("memory_recall", &asked)));
+        assert!(refused["message"].as_str().is_some_and(|text| text.contains(told)), "{refused}");
+    }
+}

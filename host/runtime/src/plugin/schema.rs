@@ -4,7 +4,8 @@
 //! keep it at work for years. So a schema is looked at before it is believed, and the work that a value would make is
 //! counted before it is done.
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 /// Parts of a schema when whatever it refers to is written out, and parts that are held against one value.
@@ -51,10 +52,53 @@ impl Schema {
     }
 }
 
-fn told(error: &jsonschema::ValidationError<'_>) -> String {
+fn told(error: &ValidationError<'_>) -> String {
     let place = error.instance_path().to_string();
     let place = place.trim_start_matches('/');
-    if place.is_empty() { error.to_string() } else { format!("`{place}`: {error}") }
+    let what = match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            match alternatives(error, context) {
+                Alternatives::Types(types) => format!("{} is not {types}", error.instance()),
+                Alternatives::Errors(errors) => return errors,
+                Alternatives::Unknown => error.to_string(),
+            }
+        }
+        _ => error.to_string(),
+    };
+    if place.is_empty() { what } else { format!("`{place}`: {what}") }
+}
+
+/// Why a value is none of several things that it may be.
+enum Alternatives {
+    /// It is of none of these types.
+    Types(String),
+    /// It is of the type of one of them, and this is wrong with it.
+    Errors(String),
+    /// They do not differ by type.
+    Unknown,
+}
+
+fn alternatives(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'_>>]) -> Alternatives {
+    let mut types = Vec::new();
+    let mut nearer = Vec::new();
+    for branch in branches {
+        let of_type = branch.iter().find_map(|inner| match inner.kind() {
+            ValidationErrorKind::Type { kind } if inner.instance_path() == error.instance_path() => Some(kind),
+            _ => None,
+        });
+        match of_type {
+            Some(TypeKind::Single(kind)) => types.push(kind.to_string()),
+            Some(TypeKind::Multiple(kinds)) => types.extend(kinds.iter().map(|kind| kind.to_string())),
+            None => nearer.push(branch),
+        }
+    }
+    types.dedup();
+    match (nearer.as_slice(), types.split_last()) {
+        ([], Some((last, []))) => Alternatives::Types(format!("of the type {last}")),
+        ([], Some((last, first))) => Alternatives::Types(format!("of the type {} or {last}", first.join(", "))),
+        ([branch], _) => Alternatives::Errors(branch.iter().take(TOLD).map(told).collect::<Vec<_>>().join("; ")),
+        _ => Alternatives::Unknown,
+    }
 }
 
 /// Whether a schema can be afforded, whatever is held against it.
