@@ -7,7 +7,7 @@ use super::engine::Engines;
 use super::exports::Exported;
 use super::line_rate::LineRate;
 use super::manifest::Manifest;
-use super::open::OpenError;
+use super::open_error::OpenError;
 use super::tool::{self, Tool};
 use anyhow::{Context, Result, bail};
 use bub_config::Limits;

@@ -4,39 +4,11 @@
 use super::cache::Described;
 use super::code::Introduction;
 use super::compiler::{self, CompileFailure};
-use super::fault::FaultKind;
 use super::load::LoadContext;
 use super::loaded::{Plugin, Source};
-use bub_types::text::one_line;
-use std::fmt;
+use super::open_error::OpenError;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Why a plugin could not be opened.
-#[derive(Debug, Clone)]
-pub struct OpenError {
-    /// As the fault of the call that wanted it.
-    pub kind: FaultKind,
-    /// The same, behind the words that it did not load.
-    text: String,
-    /// Whether a later attempt may succeed: this machine could not, this time. It is not the plugin's fault then.
-    pub is_passing: bool,
-}
-
-impl OpenError {
-    fn load(reason: &str) -> Self {
-        let reason = one_line(reason);
-        Self { kind: FaultKind::NotLoaded(reason.clone()), text: reason, is_passing: false }
-    }
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for OpenError {}
 
 impl Plugin {
     /// Whether it was opened and can be called.
@@ -82,7 +54,7 @@ pub(super) async fn introduce(with: &LoadContext<'_>, plugin: &Arc<Plugin>) -> R
     tracing::debug!("plugin `{}` is asked what it is", plugin.name);
     let check = |answer: &Introduction| plugin.check_answer(answer);
     let answer = with.query.query(plugin, plugin.asked.checked_by(&plugin.manifest), &check).await;
-    let answer = answer.map_err(|fault| OpenError { text: fault.to_string(), kind: fault.kind, is_passing: false })?;
+    let answer = answer.map_err(|fault| OpenError::from(fault))?;
     if !plugin.is_dynamic() {
         Described::keep(with.cache, plugin, &answer);
     }
@@ -133,5 +105,5 @@ fn refused(failure: &CompileFailure) -> OpenError {
         true => "it uses the async ABI of the Component Model, which this host does not have: build it without (`--sync` of componentize-qjs, no `async` in wit-bindgen)".to_owned(),
         false => format!("it does not compile: {}", failure.reason),
     };
-    OpenError { is_passing: failure.is_passing, ..OpenError::load(&reason) }
+    OpenError::load(&reason).passing(failure.is_passing)
 }
