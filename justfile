@@ -36,7 +36,7 @@ guest NAME:
 languages:
     python3 -m venv target/toolchains/python
     target/toolchains/python/bin/pip install --quiet componentize-py==0.25.1
-    npm install --silent --prefix target/toolchains/javascript componentize-qjs@0.4.5
+    npm install --silent --prefix target/toolchains/javascript componentize-qjs@0.4.5 esbuild@0.28.2
 
 # Install a sentence embedding model, for the retrieval benchmark.
 embeddings:

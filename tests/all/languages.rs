@@ -1,28 +1,16 @@
-//! Guests in other languages. What makes components of them is not part of this project: it is looked for in the path, and
-//! in `target/toolchains`, where `just languages` puts it.
+//! Guests in other languages: with the SDKs (`examples`, `projects`), and with the generated bindings alone (here).
+
+mod examples;
+mod projects;
+mod toolchain;
 
 use crate::home;
 use bub_tests::{Answer, Home, Server, tape};
-use std::env;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use toolchain::toolchain;
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/languages");
-
-/// Where that program is; none, with a line about it, where it is not installed.
-fn toolchain(program: &str) -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../toolchains");
-    let own = [own.join("python/bin"), own.join("javascript/node_modules/.bin")];
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = own.into_iter().chain(env::split_paths(&path)).map(|dir| dir.join(program)).find(|file| file.is_file());
-    if found.is_none() {
-        // Not by a macro: the test runner keeps what those print to itself when a test ends well.
-        let mut err = std::io::stderr();
-        let _ = writeln!(err, "\nnot tested: `{program}` is not installed; `just languages` does that");
-    }
-    found
-}
 
 /// Makes a component, and says where it is.
 #[track_caller]

@@ -104,7 +104,7 @@ pub(super) struct Trial {
     pub(super) lines: Vec<String>,
 }
 
-/// Checks a component that is not installed, with that configuration.
+/// Checks a component that is not installed, with that configuration and those limits.
 ///
 /// # Errors
 ///
@@ -113,11 +113,10 @@ pub(super) async fn of_component(
     own: &Config,
     name: &str,
     bytes: &[u8],
-    config: serde_json::Map<String, serde_json::Value>,
+    settings: bub_config::Plugin,
 ) -> Result<Trial> {
     let subject = |grants, provider, selects| {
-        let mut settings = bub_config::Plugin::default();
-        settings.config.clone_from(&config);
+        let settings = settings.clone();
         Subject { name, bytes: Some(bytes), settings, grants, provider, selects, is_alone: false }
     };
     // What it asks for is known once it was loaded.

@@ -12,7 +12,7 @@ use bub_config::Config;
 use bub_runtime::plugin;
 use bub_types::text::one_line;
 use recorded::Outcome;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -95,21 +95,27 @@ async fn component(report: &mut Report, project: &Project, config: &Config, upda
     }
 }
 
-/// The plugin's table in the example of its configuration.
-fn settings(project: &Project) -> Result<Map<String, Value>> {
-    let Some(file) = project.config() else { return Ok(Map::new()) };
+/// The plugin's configuration and limits in the example of its configuration.
+fn settings(project: &Project) -> Result<bub_config::Plugin> {
+    let Some(file) = project.config() else { return Ok(bub_config::Plugin::default()) };
     let shown = one_line(&file.display().to_string());
     let text = std::fs::read_to_string(&file).with_context(|| format!("`config` of {}: `{shown}`", project::FILE))?;
     let table: toml::Table =
         toml::from_str(&text).map_err(|error| anyhow::anyhow!("`{shown}`: {}", one_line(error.message())))?;
-    let own = table.get("plugins").and_then(|plugins| plugins.get(&project.name)).and_then(|own| own.get("config"));
-    let Some(own) = own else {
+    let own = table.get("plugins").and_then(|plugins| plugins.get(&project.name));
+    let Some(config) = own.and_then(|own| own.get("config")) else {
         bail!("`{shown}` has no table `[plugins.{}.config]`", project.name);
     };
-    match serde_json::to_value(own)? {
-        Value::Object(table) => Ok(table),
-        _ => bail!("`config` of `[plugins.{}]` in `{shown}` is not a table", project.name),
-    }
+    let Value::Object(config) = serde_json::to_value(config)? else {
+        bail!("`config` of `[plugins.{}]` in `{shown}` is not a table", project.name);
+    };
+    // Of what the user alone decides, such as grants, an example decides nothing.
+    let limits = own.and_then(|own| own.get("limits")).map(|limits| ("limits".to_owned(), limits.clone()));
+    let mut settings: bub_config::Plugin = toml::Table::from_iter(limits)
+        .try_into()
+        .map_err(|error: toml::de::Error| anyhow::anyhow!("`{shown}`: {}", one_line(error.message())))?;
+    settings.config = config;
+    Ok(settings)
 }
 
 /// What is printed: a line for each step, and what is wrong below it.

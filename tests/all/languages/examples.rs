@@ -1,0 +1,82 @@
+//! The weather plugin in other languages: its own tests, and the behaviour of the one in Rust.
+
+use super::toolchain::Language;
+use crate::book::root;
+use crate::weather;
+use std::fs;
+use std::path::Path;
+
+/// Its page shows only what the example has, or its tests.
+#[track_caller]
+fn page_shows_the_source(language: Language, mark: &str, sources: &[&str]) {
+    let page = root().join(format!("docs/src/tutorial/plugin-{}.md", language.name()));
+    let page = fs::read_to_string(page).expect("it is there");
+    let folder = root().join(format!("guests/examples/weather-{}", language.name()));
+    let read = |name: &&str| fs::read_to_string(folder.join(name)).expect("it is there");
+    let source = sources.iter().map(read).collect::<Vec<_>>().join("\n\n");
+    let blocks: Vec<&str> = page.split(mark).skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    // The last one includes another file.
+    assert!(blocks.len() > 4, "{blocks:?}");
+    for part in blocks[..blocks.len() - 1].iter().flat_map(|block| block.split("\n\n")) {
+        assert!(source.contains(part.trim_end()), "the page shows what the example does not have:\n{part}");
+    }
+}
+
+/// A copy of the example in a folder where it can be built.
+fn copy(language: Language, home: &bub_tests::Home) -> std::path::PathBuf {
+    let (from, to) = (root().join(format!("guests/examples/weather-{}", language.name())), home.workspace().join("it"));
+    fs::create_dir_all(&to).expect("the workspace can be written");
+    for entry in fs::read_dir(from).expect("it is there").map(|entry| entry.expect("an entry")) {
+        if entry.path().is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name())).expect("the workspace can be written");
+        }
+    }
+    to
+}
+
+/// Runs the tests of the example, builds it and uses it.
+#[track_caller]
+fn works(language: Language, sdk: &str, test: &[&str], build: &[&str]) {
+    if !language.is_installed() {
+        return;
+    }
+    let home = crate::home();
+    let sdk = root().join("guests").join(sdk);
+    let folder = copy(language, &home);
+    language.install(&folder, &sdk);
+    let path: &[(&str, &Path)] = &[("PYTHONPATH", &sdk)];
+    language.run(&folder, test, path);
+    language.run(&folder, build, path);
+    let component = folder.join("weather.wasm").to_string_lossy().into_owned();
+    weather::asks_with_the_key(&component);
+    weather::refuses_and_says_what_failed(&component);
+}
+
+#[test]
+fn the_weather_plugin_in_python_does_what_that_in_rust_does() {
+    let build = ["python3", "-m", "bub_guest", "build", "weather.py"];
+    works(Language::Python, "sdk-python", &["python3", "-m", "unittest"], &build);
+}
+
+#[test]
+fn the_weather_plugin_in_javascript_does_what_that_in_rust_does() {
+    let build = ["node_modules/.bin/bub-guest", "build", "weather.js"];
+    works(Language::JavaScript, "sdk-js", &["node", "--test"], &build);
+}
+
+#[test]
+fn the_pages_of_the_book_show_the_sources_of_the_examples() {
+    page_shows_the_source(Language::Python, "```python\n", &["weather.py", "test_weather.py"]);
+    page_shows_the_source(Language::JavaScript, "```javascript\n", &["weather.js", "weather.test.js"]);
+}
+
+#[test]
+fn the_sdks_pass_their_own_tests() {
+    if Language::Python.is_installed() {
+        let sdk = root().join("guests/sdk-python");
+        Language::Python.run(&sdk, &["python3", "-m", "unittest", "discover", "tests"], &[("PYTHONPATH", &sdk)]);
+    }
+    if Language::JavaScript.is_installed() {
+        Language::JavaScript.run(&root().join("guests/sdk-js"), &["node", "--test"], &[]);
+    }
+}
