@@ -3,6 +3,7 @@
 //! that calls guests implements.
 
 mod cache;
+mod call_log;
 mod code;
 mod command;
 pub mod compiler;
@@ -38,6 +39,8 @@ mod tool_name;
 mod wants;
 
 pub use cache::Cache;
+pub(crate) use call_log::OpenLog;
+pub use call_log::{CallLog, CallLogReader};
 pub use code::{CodeLinker, ExportQuery, Introduction, LinkedCode, Queried};
 pub use command::Command;
 pub use digest::{digest, is_digest};

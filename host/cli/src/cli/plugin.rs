@@ -2,6 +2,7 @@
 
 mod add;
 mod check;
+mod dev;
 mod fetch;
 mod fixtures;
 mod gate;
@@ -47,6 +48,8 @@ enum Command {
     Loaded(LoadedCommand),
     /// Make the project of a new plugin, with all that it needs to be built, tested and added
     New(new::Arguments),
+    /// Build, load and check a plugin whenever its sources change, and show each call into it
+    Dev(dev::Arguments),
     /// Install a component as a plugin: show what it requests, and ask which grants to give
     Add(add::Arguments),
     /// Test a plugin in a sandbox with sample turns, and report violations of its contract
@@ -115,6 +118,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     match arguments.command {
         // Needs no plugins, and no home.
         Command::New(arguments) => new::run(arguments),
+        Command::Dev(arguments) => dev::run(arguments, config, workspace).await,
         Command::Add(arguments) => add::run(arguments, config, workspace).await,
         Command::Check(arguments) => check::run(arguments, config, workspace).await,
         Command::Test(arguments) => test::run(arguments, config).await,

@@ -8,7 +8,7 @@ use super::running::{RUNNING, Running};
 use super::state::State;
 use crate::host::{Host, RuntimeEvent};
 use crate::plugin::quarantine::{CallRecorder, CircuitKey, Consequence, CrashContext, Permit};
-use crate::plugin::{Fault, FaultKind, Plugin};
+use crate::plugin::{Fault, FaultKind, OpenLog, Plugin};
 use crate::turn::Turn;
 use bub_types::hook::{Call, Deadline};
 use serde_json::Value;
@@ -94,6 +94,8 @@ struct OpenCall<'h> {
     counts: bool,
     /// Whether it belongs to the preview of a turn.
     previews: bool,
+    /// For `plugin dev`, where somebody listens.
+    log: Option<OpenLog>,
     limit: Duration,
     began: Instant,
     /// The time that it spent working, without waiting.
@@ -134,10 +136,11 @@ impl<'h> OpenCall<'h> {
         }
         let limit = deadline(host, plugin, &context);
         let context = recorded(host, plugin, context, previews);
+        let log = host.call_log.open(plugin);
         let live = GuestInstance::new(host, plugin, &context);
         let live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
         let (began, busy) = (Instant::now(), Duration::ZERO);
-        Ok(Self { host, plugin, context, live, permit, counts, previews, limit, began, busy })
+        Ok(Self { host, plugin, context, live, permit, counts, previews, log, limit, began, busy })
     }
 
     /// Ends its output and adds its fuel to the turn. Returns its time and its fuel.
@@ -150,8 +153,25 @@ impl<'h> OpenCall<'h> {
         (took, fuel)
     }
 
+    /// Adds the call to the log of `plugin dev`.
+    fn log(&self, took: Duration, fuel: u64, fault: Option<&FaultKind>) {
+        let Some(log) = &self.log else { return };
+        let state = self.live.store.data();
+        log.write(&serde_json::json!({
+            "hook": self.context.call.name(),
+            "session": self.context.session(),
+            "digest": self.plugin.digest,
+            "milliseconds": took.as_secs_f64() * 1e3,
+            "fuel": fuel,
+            "memory": state.limiter.used(),
+            "fault": fault.map(|fault| self.host.config.redact(&fault.to_string())),
+            "output": fault.and_then(|_| state.output.shown()).as_deref(),
+        }));
+    }
+
     fn succeed(self) {
         let (took, fuel) = self.end();
+        self.log(took, fuel, None);
         let Self { host, plugin, context, live, permit, counts, .. } = self;
         host.meter.add(&plugin.name, context.call.name(), took, fuel, None);
         context.recording.ends(None);
@@ -167,12 +187,13 @@ impl<'h> OpenCall<'h> {
     /// Names and records the fault. `error` is missing where the deadline passed.
     async fn fail(self, error: Option<wasmtime::Error>) -> Fault {
         let (took, fuel) = self.end();
+        let kind = match error {
+            Some(error) => classify(&error, self.live.store.data()),
+            None => FaultKind::Deadline(self.limit),
+        };
+        self.log(took, fuel, Some(&kind));
         let Self { host, plugin, context, live, permit, counts, previews, limit, busy, .. } = self;
         let (hook, turn, session) = (context.call.name(), context.turn.as_deref(), context.session());
-        let kind = match error {
-            Some(error) => classify(&error, live.store.data()),
-            None => FaultKind::Deadline(limit),
-        };
         context.recording.ends(Some(&kind.to_string()));
         let broken = Fault { plugin: plugin.name.clone(), hook, kind, output: live.store.data().output.shown() };
         if let Some((holder, broken)) = turn.and_then(|turn| filled(turn, plugin, &broken)) {

@@ -93,7 +93,7 @@ impl Output {
     fn write(&self, bytes: &[u8]) {
         let mut written = self.lock();
         written.keep(bytes);
-        if tracing::enabled!(Level::INFO) {
+        if tracing::enabled!(Level::INFO) || written.host.call_log.is_heard(&written.plugin) {
             written.log(bytes);
         }
     }
@@ -130,6 +130,7 @@ impl Written {
         if shown.is_empty() || before > LOGGED {
             return;
         }
+        self.host.call_log.line(plugin, "output", &shown);
         match plugin.lines.take() {
             Some(0) => tracing::info!("plugin `{}` writes: {shown}", plugin.name),
             Some(missed) => {

@@ -8,7 +8,9 @@ use super::protection::ProtectionCache;
 use crate::channel::Channel;
 use crate::plugin::quarantine::Quarantine;
 use crate::plugin::recording::Recordings;
-use crate::plugin::{Cache, CodeLinker, Engines, GrantRegistry, Meter, OpenCircuit, PluginRegistry, PluginSet};
+use crate::plugin::{
+    Cache, CallLog, CodeLinker, Engines, GrantRegistry, Meter, OpenCircuit, PluginRegistry, PluginSet,
+};
 use anyhow::Result;
 use bub_config::Config;
 use bub_egress::Network;
@@ -61,6 +63,8 @@ pub struct Host {
     pub meter: Arc<Meter>,
     /// Calls of plugins that are recorded or played back.
     pub recordings: Arc<Recordings>,
+    /// Calls of plugins, for `plugin dev`.
+    pub call_log: Arc<CallLog>,
     /// Runtime events.
     pub events: Arc<EventBus>,
     /// Compiled plugins.

@@ -10,7 +10,9 @@ use crate::channel::Channel;
 use crate::guest::{ImportLinker, LoadQuery};
 use crate::plugin;
 use crate::plugin::quarantine::Quarantine;
-use crate::plugin::{Cache, Engines, GrantRegistry, LoadContext, Meter, OpenError, Opening, Plugin, PluginSet};
+use crate::plugin::{
+    Cache, CallLog, Engines, GrantRegistry, LoadContext, Meter, OpenError, Opening, Plugin, PluginSet,
+};
 use anyhow::{Context, Result};
 use bub_config::{Config, TapeStorage};
 use bub_egress::Network;
@@ -66,7 +68,7 @@ impl Host {
             false => Quarantine::new(&config.home),
         };
         let (grants, recall) = (GrantRegistry::new(&config), Recall::new(config.recall_dir()));
-        let cache = Cache::open(&config.cache_dir);
+        let (cache, call_log) = (Cache::open(&config.cache_dir), CallLog::new(&config.home));
         config.warn_of_exposed();
         let host = Arc::new(Self {
             model: Client::new(config.model.clone())?,
@@ -88,6 +90,7 @@ impl Host {
             quarantine: Arc::new(quarantine),
             meter: Arc::new(Meter::default()),
             recordings: Arc::default(),
+            call_log: Arc::new(call_log),
             events: Arc::new(EventBus::default()),
             cache: Arc::new(cache),
             plugins: Arc::default(),
@@ -129,6 +132,7 @@ impl Host {
             quarantine: self.quarantine.clone(),
             meter: self.meter.clone(),
             recordings: self.recordings.clone(),
+            call_log: self.call_log.clone(),
             events: self.events.clone(),
             cache: self.cache.clone(),
             plugins: self.plugins.clone(),

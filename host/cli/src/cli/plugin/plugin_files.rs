@@ -88,6 +88,15 @@ impl PluginFiles {
         self.write(bytes)
     }
 
+    /// Writes these bytes atomically; those that they replace are gone.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub(super) fn replace(&self, bytes: &[u8]) -> Result<()> {
+        self.write(bytes)
+    }
+
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let file = self.file();
         let written = make_private_dir(&self.dir).and_then(|()| {

@@ -1,0 +1,120 @@
+//! Loads a build into the home, where a running `chat` or `serve` finds it.
+
+use super::screen::{Screen, took};
+use crate::cli::log;
+use crate::cli::plugin::grant_prompt::{Decision, GrantOptions};
+use crate::cli::plugin::plugin_files::PluginFiles;
+use crate::cli::plugin::project::Project;
+use crate::cli::plugin::{check, grants, report, test};
+use anyhow::{Context, Result};
+use bub_permissions::Grants;
+use bub_runtime::host::Host;
+use bub_runtime::plugin::{self, Plugin, Source, grant_command};
+use bub_types::text::{bytes, one_line};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Loads builds of one plugin.
+pub(super) struct Loader {
+    host: Arc<Host>,
+    options: GrantOptions,
+    screen: Screen,
+    /// The digest of the build that is loaded.
+    loaded: Option<String>,
+    /// Grants that were asked for and decided on.
+    decided: Vec<String>,
+}
+
+impl Loader {
+    pub(super) fn new(host: Arc<Host>, options: GrantOptions, screen: Screen) -> Self {
+        Self { host, options, screen, loaded: None, decided: Vec::new() }
+    }
+
+    /// Loads what the build has made, and checks it. A build that does not load leaves the one before in place.
+    ///
+    /// # Errors
+    ///
+    /// The terminal was closed.
+    pub(super) async fn load(&mut self, project: &Project) -> Result<()> {
+        let begun = Instant::now();
+        let installed = self.install(project).await;
+        let component = match installed {
+            Ok(Some(component)) => component,
+            Ok(None) => return Ok(()),
+            Err(error) => return self.screen.failed("load", one_line(&format!("{error:#}")), &[]),
+        };
+        let size = bytes(component.len() as u64);
+        self.screen.step("loaded", format!("{size}, in {}; it serves from the next turn on", took(begun.elapsed())))?;
+        self.check(project, &component).await
+    }
+
+    /// Writes the component to its place and gives it its grants. `None`: it is there already.
+    async fn install(&mut self, project: &Project) -> Result<Option<Vec<u8>>> {
+        let artifact = project.artifact();
+        let shown = one_line(&artifact.display().to_string());
+        let component = plugin::bytes_of(&artifact)
+            .with_context(|| format!("the build did not make `{shown}`, the `artifact` of its project file"))?;
+        let digest = plugin::digest(&component);
+        if self.loaded.as_ref() == Some(&digest) {
+            self.screen.step("loaded", "the build is the same as before")?;
+            return Ok(None);
+        }
+        let candidate = self.host.probe(&project.name, &component).await?;
+        let plugins = self.host.plugins();
+        plugins.would_take(&candidate)?;
+        let before = plugins.iter().find(|plugin| plugin.name == project.name && plugin.source == Source::User);
+        let held = before.map(|before| self.host.grants.given(before, Grants::clone)).unwrap_or_default();
+        let given = self.decide(&candidate, &held)?;
+        let files = PluginFiles::new(&self.host.config, &project.name)?;
+        match self.loaded.is_none() {
+            // What was there before the first build can be restored by `plugin rollback`.
+            true => files.install(&component)?,
+            false => files.replace(&component)?,
+        }
+        grants::write(&self.host, &candidate, &given, true)?;
+        self.loaded = Some(digest);
+        Ok(Some(component))
+    }
+
+    /// The grants of a build: those that it holds, and what is decided about further ones.
+    fn decide(&mut self, candidate: &Plugin, held: &Grants) -> Result<Grants> {
+        let mut all = held.clone();
+        let is_open = |grant: &String| !held.allow(grant) && !self.decided.contains(grant);
+        let open: Vec<String> = candidate.wanted().into_iter().filter(is_open).collect();
+        if open.is_empty() {
+            return Ok(all);
+        }
+        let mut out = std::io::stdout();
+        report::write(&mut out, candidate, 0)?;
+        let decision = self.options.decide(candidate, held, true)?;
+        self.decided.extend(open);
+        if let Decision::Give(given) = decision {
+            given.iter().for_each(|grant| drop(all.insert(grant)));
+            let shown: Vec<String> = given.iter().map(|grant| one_line(grant)).collect();
+            self.screen.step("grants", format!("{}, for every build of this name", shown.join(" ")))?;
+        }
+        let missing: Vec<String> = candidate.wanted().into_iter().filter(|grant| !all.allow(grant)).collect();
+        if !missing.is_empty() {
+            writeln!(out, "it requests further grants; to give them: {}", grant_command(&candidate.name, &missing))?;
+        }
+        Ok(all)
+    }
+
+    /// Runs the sandboxed check of the build that serves.
+    async fn check(&self, project: &Project, component: &[u8]) -> Result<()> {
+        let settings = match test::settings(project) {
+            Ok(settings) => settings,
+            Err(error) => return self.screen.failed("check", one_line(&format!("{error:#}")), &[]),
+        };
+        // The log of the sandbox is about quarantines and files that are removed afterwards.
+        let hush = log::mute();
+        let trial = check::of_component(&self.host.config, &project.name, component, settings).await;
+        drop(hush);
+        match trial {
+            Ok(trial) if trial.is_broken => self.screen.failed("check", trial.summary, &trial.lines),
+            Ok(trial) => self.screen.step("check", trial.summary),
+            Err(error) => self.screen.failed("check", one_line(&format!("{error:#}")), &[]),
+        }
+    }
+}
