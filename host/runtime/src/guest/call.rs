@@ -138,7 +138,10 @@ impl<'h> OpenCall<'h> {
         let context = recorded(host, plugin, context, previews);
         let log = host.call_log.open(plugin);
         let live = GuestInstance::new(host, plugin, &context);
-        let live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
+        let mut live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
+        if log.is_some() {
+            live.store.data_mut().recorder.measure();
+        }
         let (began, busy) = (Instant::now(), Duration::ZERO);
         Ok(Self { host, plugin, context, live, permit, counts, previews, log, limit, began, busy })
     }
@@ -157,6 +160,7 @@ impl<'h> OpenCall<'h> {
     fn log(&self, took: Duration, fuel: u64, fault: Option<&FaultKind>) {
         let Some(log) = &self.log else { return };
         let state = self.live.store.data();
+        let (given, answered) = state.recorder.sizes();
         log.write(&serde_json::json!({
             "hook": self.context.call.name(),
             "session": self.context.session(),
@@ -164,6 +168,8 @@ impl<'h> OpenCall<'h> {
             "milliseconds": took.as_secs_f64() * 1e3,
             "fuel": fuel,
             "memory": state.limiter.used(),
+            "given": given,
+            "answered": answered,
             "fault": fault.map(|fault| self.host.config.redact(&fault.to_string())),
             "output": fault.and_then(|_| state.output.shown()).as_deref(),
         }));

@@ -1,6 +1,6 @@
 //! `plugin test`: builds the project of a plugin, runs its tests, checks the component, and makes recorded calls again.
 
-mod commands;
+pub(super) mod commands;
 mod recorded;
 
 use super::project::{self, Project};
@@ -96,7 +96,7 @@ async fn component(report: &mut Report, project: &Project, config: &Config, upda
 }
 
 /// The plugin's configuration and limits in the example of its configuration.
-fn settings(project: &Project) -> Result<bub_config::Plugin> {
+pub(super) fn settings(project: &Project) -> Result<bub_config::Plugin> {
     let Some(file) = project.config() else { return Ok(bub_config::Plugin::default()) };
     let shown = one_line(&file.display().to_string());
     let text = std::fs::read_to_string(&file).with_context(|| format!("`config` of {}: `{shown}`", project::FILE))?;

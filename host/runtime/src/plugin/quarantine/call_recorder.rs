@@ -4,6 +4,7 @@ use crate::plugin::recording::CallRecording;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Records the arguments of a call, in case it faults.
 #[derive(Clone, Default)]
@@ -11,6 +12,14 @@ pub struct CallRecorder {
     kept: Arc<Mutex<Option<Value>>>,
     /// Takes them in any case.
     recording: CallRecording,
+    /// The sizes of arguments and answer as JSON, in bytes; `None` where nobody wants to know.
+    sizes: Option<Arc<Sizes>>,
+}
+
+#[derive(Default)]
+struct Sizes {
+    arguments: AtomicU64,
+    answer: AtomicU64,
 }
 
 /// Records the arguments when it is dropped without [`RecordGuard::discard`]: when the guest traps or its deadline ends
@@ -25,14 +34,28 @@ pub struct RecordGuard<F: FnOnce() -> Value> {
 impl CallRecorder {
     /// For a call that may be recorded as a whole.
     pub fn for_call(recording: CallRecording) -> Self {
-        Self { kept: Arc::default(), recording }
+        Self { kept: Arc::default(), recording, sizes: None }
+    }
+
+    /// Measures the call too.
+    pub fn measure(&mut self) {
+        self.sizes = Some(Arc::default());
+    }
+
+    /// The sizes of arguments and answer so far, as JSON, in bytes; zero where they are not measured.
+    pub fn sizes(&self) -> (u64, u64) {
+        let size = |size: &AtomicU64| size.load(Ordering::Relaxed);
+        self.sizes.as_ref().map_or((0, 0), |sizes| (size(&sizes.arguments), size(&sizes.answer)))
     }
 
     /// Records `arguments` unless [`RecordGuard::discard`] is called.
     pub fn record<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
-        if self.recording.is_on() {
+        if self.recording.is_on() || self.sizes.is_some() {
             let told = arguments();
             self.recording.arguments(&told);
+            if let Some(sizes) = &self.sizes {
+                sizes.arguments.store(told.to_string().len() as u64, Ordering::Relaxed);
+            }
             return RecordGuard { recorder: self.clone(), arguments: None, told: Some(told) };
         }
         RecordGuard { recorder: self.clone(), arguments: Some(arguments), told: None }
@@ -40,7 +63,14 @@ impl CallRecorder {
 
     /// The export has returned.
     pub fn answered(&self, answer: impl FnOnce() -> Value) {
-        self.recording.answered(answer);
+        match &self.sizes {
+            None => self.recording.answered(answer),
+            Some(sizes) => {
+                let answer = answer();
+                sizes.answer.store(answer.to_string().len() as u64, Ordering::Relaxed);
+                self.recording.answered(|| answer);
+            }
+        }
     }
 
     pub(super) fn take(&self) -> Option<Value> {

@@ -90,7 +90,9 @@ impl Loader {
         let decision = self.options.decide(candidate, held, true)?;
         self.decided.extend(open);
         if let Decision::Give(given) = decision {
-            given.iter().for_each(|grant| drop(all.insert(grant)));
+            for grant in &given {
+                all.insert(grant);
+            }
             let shown: Vec<String> = given.iter().map(|grant| one_line(grant)).collect();
             self.screen.step("grants", format!("{}, for every build of this name", shown.join(" ")))?;
         }

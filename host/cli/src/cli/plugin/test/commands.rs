@@ -9,15 +9,15 @@ use std::process::{Command, Stdio};
 const MAX_OUTPUT: usize = 256 << 10;
 
 /// A command that did not succeed.
-pub(super) struct Failure {
+pub(in crate::cli::plugin) struct Failure {
     /// How it ended.
-    pub(super) why: String,
+    pub(in crate::cli::plugin) why: String,
     output: String,
 }
 
 impl Failure {
     /// The end of its output.
-    pub(super) fn last_lines(&self, most: usize) -> Vec<String> {
+    pub(in crate::cli::plugin) fn last_lines(&self, most: usize) -> Vec<String> {
         let lines: Vec<&str> = self.output.lines().collect();
         lines[lines.len().saturating_sub(most)..].iter().map(|line| one_line(&shown(line))).collect()
     }
@@ -28,7 +28,7 @@ impl Failure {
 /// # Errors
 ///
 /// There is no shell, or its output cannot be read.
-pub(super) fn run(dir: &Path, command: &str) -> io::Result<Option<Failure>> {
+pub(in crate::cli::plugin) fn run(dir: &Path, command: &str) -> io::Result<Option<Failure>> {
     let mut shell = Command::new("sh");
     // One stream, so that the lines stay in order.
     shell.arg("-c").arg(format!("exec 2>&1\n{command}")).current_dir(dir);
