@@ -57,6 +57,7 @@ mod overflow;
 mod plugin_add;
 mod plugin_check;
 mod plugin_commands;
+mod plugin_dev;
 mod plugin_fetch;
 mod plugin_kept;
 mod plugin_kinds;

@@ -171,7 +171,6 @@ impl<'h> OpenCall<'h> {
             "given": given,
             "answered": answered,
             "fault": fault.map(|fault| self.host.config.redact(&fault.to_string())),
-            "output": fault.and_then(|_| state.output.shown()).as_deref(),
         }));
     }
 

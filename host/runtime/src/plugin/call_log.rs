@@ -11,12 +11,19 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The directory of call logs in the home.
 const DIR: &str = "dev";
 
 /// The longest log, in bytes. Later lines are dropped, because the listener has stopped reading.
 const MAX_LOG: u64 = 16 << 20;
+
+/// How often the listener's lock is tried.
+const LOCK_ATTEMPTS: u32 = 20;
+
+/// The time between two attempts.
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Writes call logs.
 #[derive(Debug)]
@@ -87,10 +94,7 @@ impl CallLogReader {
         make_private_dir(&dir)?;
         let path = path(&dir, name);
         let file = options().read(true).write(true).create(true).mode(0o600).open(&path)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => io::Error::other("another process listens to its calls"),
-            TryLockError::Error(error) => error,
-        })?;
+        lock(&file)?;
         file.set_len(0)?;
         Ok(Self { file, path, rest: Vec::new() })
     }
@@ -121,6 +125,18 @@ impl Drop for CallLogReader {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// Takes the listener's lock. Processes that look whether somebody listens hold theirs for a moment.
+fn lock(file: &File) -> io::Result<()> {
+    for _ in 0..LOCK_ATTEMPTS {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_INTERVAL),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::Error::other("another process listens to its calls"))
 }
 
 fn options() -> OpenOptions {

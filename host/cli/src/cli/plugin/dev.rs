@@ -18,7 +18,7 @@ use bub_runtime::channel::Printer;
 use bub_runtime::plugin::CallLogReader;
 use bub_types::text::one_line;
 use load::Loader;
-use screen::{Screen, took};
+use screen::Screen;
 use sources::Sources;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -120,20 +120,20 @@ async fn wait(turn: &mut Option<Child>) -> Result<()> {
 async fn build(project: &Project, loader: &mut Loader, screen: Screen) -> Result<()> {
     let begun = Instant::now();
     for command in &project.build {
+        let shown = one_line(command);
+        screen.step("build", &shown)?;
         let (dir, owned) = (project.dir.clone(), command.clone());
         let ended = tokio::task::spawn_blocking(move || commands::run(&dir, &owned)).await?;
-        let shown = one_line(command);
         match ended {
             Ok(None) => {}
             Ok(Some(failure)) => {
-                let what = format!("{shown}: {}; the build before stays loaded", failure.why);
-                return screen.failed("build", what, &failure.last_lines(MAX_LINES));
+                let what = format!("{}; {}", failure.why, loader.state());
+                return screen.failed("failed", what, &failure.last_lines(MAX_LINES));
             }
-            Err(error) => return screen.failed("build", format!("{shown}: {error}"), &[]),
+            Err(error) => return screen.failed("failed", format!("{shown}: {error}"), &[]),
         }
     }
-    screen.step("built", format!("in {}", took(begun.elapsed())))?;
-    loader.load(project).await
+    loader.load(project, begun.elapsed()).await
 }
 
 /// Turns by messages that are typed.

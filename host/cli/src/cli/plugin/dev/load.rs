@@ -13,7 +13,7 @@ use bub_runtime::plugin::{self, Plugin, Source, grant_command};
 use bub_types::text::{bytes, one_line};
 use std::io::Write;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Loads builds of one plugin.
 pub(super) struct Loader {
@@ -31,21 +31,31 @@ impl Loader {
         Self { host, options, screen, loaded: None, decided: Vec::new() }
     }
 
-    /// Loads what the build has made, and checks it. A build that does not load leaves the one before in place.
+    /// What serves after a build that failed.
+    pub(super) fn state(&self) -> &'static str {
+        if self.loaded.is_some() { "the build before stays loaded" } else { "nothing was loaded" }
+    }
+
+    /// Loads what a build of that duration has made, and checks it. A build that does not load leaves the one before in
+    /// place.
     ///
     /// # Errors
     ///
     /// The terminal was closed.
-    pub(super) async fn load(&mut self, project: &Project) -> Result<()> {
+    pub(super) async fn load(&mut self, project: &Project, build: Duration) -> Result<()> {
+        let build = took(build);
         let begun = Instant::now();
-        let installed = self.install(project).await;
-        let component = match installed {
+        let component = match self.install(project).await {
             Ok(Some(component)) => component,
-            Ok(None) => return Ok(()),
-            Err(error) => return self.screen.failed("load", one_line(&format!("{error:#}")), &[]),
+            Ok(None) => return self.screen.step("built", format!("in {build}; nothing has changed")),
+            Err(error) => {
+                let what = format!("built in {build}, and not loaded; {}", self.state());
+                return self.screen.failed("failed", what, &[one_line(&format!("{error:#}"))]);
+            }
         };
-        let size = bytes(component.len() as u64);
-        self.screen.step("loaded", format!("{size}, in {}; it serves from the next turn on", took(begun.elapsed())))?;
+        let (size, load) = (bytes(component.len() as u64), took(begun.elapsed()));
+        let what = format!("{size}, built in {build}, loaded in {load}; it serves from the next turn on");
+        self.screen.step("loaded", what)?;
         self.check(project, &component).await
     }
 
@@ -57,7 +67,6 @@ impl Loader {
             .with_context(|| format!("the build did not make `{shown}`, the `artifact` of its project file"))?;
         let digest = plugin::digest(&component);
         if self.loaded.as_ref() == Some(&digest) {
-            self.screen.step("loaded", "the build is the same as before")?;
             return Ok(None);
         }
         let candidate = self.host.probe(&project.name, &component).await?;
@@ -65,7 +74,7 @@ impl Loader {
         plugins.would_take(&candidate)?;
         let before = plugins.iter().find(|plugin| plugin.name == project.name && plugin.source == Source::User);
         let held = before.map(|before| self.host.grants.given(before, Grants::clone)).unwrap_or_default();
-        let given = self.decide(&candidate, &held)?;
+        let given = self.decide(&candidate, &held, component.len() as u64)?;
         let files = PluginFiles::new(&self.host.config, &project.name)?;
         match self.loaded.is_none() {
             // What was there before the first build can be restored by `plugin rollback`.
@@ -78,7 +87,7 @@ impl Loader {
     }
 
     /// The grants of a build: those that it holds, and what is decided about further ones.
-    fn decide(&mut self, candidate: &Plugin, held: &Grants) -> Result<Grants> {
+    fn decide(&mut self, candidate: &Plugin, held: &Grants, size: u64) -> Result<Grants> {
         let mut all = held.clone();
         let is_open = |grant: &String| !held.allow(grant) && !self.decided.contains(grant);
         let open: Vec<String> = candidate.wanted().into_iter().filter(is_open).collect();
@@ -86,7 +95,7 @@ impl Loader {
             return Ok(all);
         }
         let mut out = std::io::stdout();
-        report::write(&mut out, candidate, 0)?;
+        report::write(&mut out, candidate, size)?;
         let decision = self.options.decide(candidate, held, true)?;
         self.decided.extend(open);
         if let Decision::Give(given) = decision {

@@ -65,12 +65,7 @@ impl Screen {
         let what = format!("{hook}: {}", parts.join(" · "));
         match word("fault") {
             None => self.line(&text::padded("call", WORD), &what, &[]),
-            Some(fault) => {
-                let output = line["output"].as_str().unwrap_or_default();
-                let wrote = output.lines().map(|line| format!("| {}", one_line(line)));
-                let details: Vec<String> = std::iter::once(fault).chain(wrote).collect();
-                self.failed("fault", what, &details)
-            }
+            Some(fault) => self.failed("fault", what, &[fault]),
         }
     }
 }
