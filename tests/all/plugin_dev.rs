@@ -83,7 +83,6 @@ fn an_edit_a_build_error_a_fault_and_a_fix_are_seen_while_a_chat_runs() {
     source(&home, programs::FAULT_PANIC);
     serves(&chat, 2);
     chat.say("four");
-    chat.prints("four\n");
     dev.prints("fault   build-prompt: ");
     assert!(dev.printed().contains("fault_panic.rs:"), "the guest's file and line: {}", dev.printed());
 
