@@ -165,7 +165,10 @@ fn a_folder_that_is_no_project_is_refused() {
     home.bub(["plugin", "dev", "nothing"]).finish().refuses(&["`nothing/bub-plugin.toml`", "plugin new"]);
     let dir = home.workspace().join("q");
     fs::create_dir(&dir).expect("it can be made");
-    write(&dir, "name = \"q\"\nlanguage = \"c\"\nbuild = \"no-such-compiler x\"\ntest = \"true\"\nartifact = \"q.wasm\"\nfixtures = \"fixtures\"\n\n[needs]\nno-such-compiler = \"install `no-such-compiler` from its site\"\n");
+    write(
+        &dir,
+        "name = \"q\"\nlanguage = \"c\"\nbuild = \"no-such-compiler x\"\ntest = \"true\"\nartifact = \"q.wasm\"\nfixtures = \"fixtures\"\n\n[needs]\nno-such-compiler = \"install `no-such-compiler` from its site\"\n",
+    );
     home.bub(["plugin", "dev", "q"]).finish().refuses(&["`no-such-compiler`", "from its site"]);
 }
 
