@@ -127,7 +127,7 @@ fn check_parts(parts: &[SystemPart]) -> wasmtime::Result<()> {
     };
     match parts.iter().find(|part| !is_name(&part.name)) {
         Some(part) => {
-            let shown: String = part.name.chars().take(64).flat_map(char::escape_debug).collect();
+            let shown = bub_types::text::escaped(&part.name, 64);
             Err(contract(format!(
                 "it named a part of the system prompt `{shown}`; a name is 1 to 64 lower-case letters, digits and `-`"
             )))

@@ -204,7 +204,7 @@ pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(S
             for attachment in answer.as_deref().unwrap_or_default() {
                 turn.charge_memory(attachment.text.len())?;
                 if !is_plain(&attachment.name) {
-                    let shown: String = attachment.name.chars().take(64).flat_map(char::escape_debug).collect();
+                    let shown = bub_types::text::escaped(&attachment.name, 64);
                     return Err(contract(format!("`{shown}` cannot name an attachment: letters, digits, `.`, `_`, `-`")));
                 }
             }

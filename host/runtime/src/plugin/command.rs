@@ -62,7 +62,7 @@ pub(super) fn accept(listed: Vec<(String, String)>) -> Result<Vec<Command>> {
     let mut commands: Vec<Command> = Vec::new();
     for (name, about) in listed {
         if !is_name(&name) {
-            let shown: String = name.chars().take(MAX_NAME).flat_map(char::escape_debug).collect();
+            let shown = bub_types::text::escaped(&name, MAX_NAME);
             bail!(
                 "its command `{shown}` has no name of at most {MAX_NAME} small letters, digits and hyphens, a letter first"
             );

@@ -31,7 +31,7 @@ impl Tool {
     /// What of it is not taken.
     pub fn new(spec: ToolSpec) -> Result<Self, String> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        let shown: String = spec.name.chars().take(MAX_NAME).flat_map(char::escape_debug).collect();
+        let shown = bub_types::text::escaped(&spec.name, MAX_NAME);
         if spec.name.is_empty() || spec.name.len() > MAX_NAME || !spec.name.chars().all(is_plain) {
             return Err(format!(
                 "its tool `{shown}` has no name of at most {MAX_NAME} letters, digits, `_`, `-` and `.`"
