@@ -3,17 +3,15 @@
 use std::time::Instant;
 
 use crate::answer::{self, Answer};
-use crate::bub::model::exchange::Request;
-use crate::bub::tape::entries::{Draft, Query, Start};
-use crate::bub::tape::tape::Tape;
-use crate::bub::tools::schema::ToolSpec;
-use crate::bub::tools::toolbox;
-use crate::bub::turn::stages;
-use crate::bub::types::types::{ErrorKind, StreamEvent};
 use crate::budget::{self, Verdict};
 use crate::record::{self, Ending};
 use crate::settings::Settings;
-use crate::{Error, Prompt, Turn, content, json, overflow, toolset};
+use crate::{AGENT, APPEND, TAPE, TOOLS, content, json, overflow, toolset};
+use bub_guest::model::Request;
+use bub_guest::tape::{Draft, Query};
+use bub_guest::tool::ToolSpec;
+use bub_guest::turn::StreamEvent;
+use bub_guest::{Error, ErrorKind, Prompt, Result, Tape, Turn};
 use serde_json::{Value, json};
 
 /// The anchor of an automatic handoff after a request exceeded the model's context.
@@ -26,7 +24,7 @@ const ROOM: &str = "context_room";
 const ERROR: u64 = 150;
 
 /// Answers a prompt. Output is streamed; entries are appended to the tape after each step.
-pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
+pub fn run(turn: &Turn, prompt: &Prompt) -> Result<()> {
     if content::is_empty(prompt) {
         let answer = "error: empty prompt";
         turn.emit(&StreamEvent::Text(answer.to_owned()))?;
@@ -34,7 +32,7 @@ pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
     }
     let mut agent = Agent {
         turn,
-        tape: turn.tape()?,
+        tape: turn.tape(TAPE)?,
         settings: Settings::of(turn)?,
         tools: toolset::offered(turn)?,
         asked: prompt,
@@ -91,7 +89,7 @@ struct Agent<'a> {
 
 impl Agent<'_> {
     /// Runs all steps; returns their number.
-    fn work(&mut self) -> Result<u64, Error> {
+    fn work(&mut self) -> Result<u64> {
         self.remember_room()?;
         self.write(record::start(self.turn, &self.settings.model, self.asked))?;
         let mut prompt = self.asked.clone();
@@ -144,14 +142,14 @@ impl Agent<'_> {
     }
 
     /// Runs a model call and the tools that it requests. `true`: another step is needed.
-    fn step(&mut self, step: u64, prompt: &Prompt) -> Result<bool, Error> {
+    fn step(&mut self, step: u64, prompt: &Prompt) -> Result<bool> {
         self.take_steering()?;
-        let system = stages::system_prompt(self.turn, prompt)?;
+        let system = AGENT.system_prompt(self.turn, prompt)?;
         let said = self.said_by(step, prompt);
         let model = self.settings.model.as_str();
         let new: Vec<String> =
             said.iter().map(|prompt| json::text(&record::user_message(content::of(prompt)))).collect();
-        let mut messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
+        let mut messages = AGENT.messages(self.turn, prompt, &system, &new, Some(model))?;
         let mut has_tools = true;
         // After the turn's handoff the request is short already, so it is only cut if that did not suffice.
         if let Some(room) = self.room.filter(|_| self.refused != 1) {
@@ -161,7 +159,7 @@ impl Agent<'_> {
             Verdict::HandOff(weight) if !self.handed_off => {
                 self.handed_off = true;
                 let state = budget::state(&weight, &messages, &content::text(self.asked));
-                self.tape.handoff(budget::BUDGET_ANCHOR, Some(&state.to_string()))?;
+                self.tape.writer(APPEND).handoff(budget::BUDGET_ANCHOR, &state)?;
                 return Err(budget::exceeded(&weight));
             }
             Verdict::Tell(weight, notice) => {
@@ -197,7 +195,7 @@ impl Agent<'_> {
         if !system.is_empty() && self.is_new(&system)? {
             entries.insert(0, record::system(&run_id, &system));
         }
-        let last = self.tape.append(&entries)?;
+        let last = self.tape.writer(APPEND).append(&entries)?;
         self.told = (!system.is_empty()).then_some((system, last));
         self.recorded = true;
         self.steering.clear();
@@ -223,28 +221,28 @@ impl Agent<'_> {
     }
 
     /// The results as JSON, in the order of the calls.
-    fn call(&self, answer: &Answer) -> Result<Vec<Value>, Error> {
+    fn call(&self, answer: &Answer) -> Result<Vec<Value>> {
         if answer.calls.is_empty() {
             return Ok(Vec::new());
         }
-        let results = toolbox::call_tools(self.turn, &answer.calls)?;
+        let results = TOOLS.call(self.turn, &answer.calls)?;
         Ok(results.iter().map(record::result).collect())
     }
 
     /// Takes messages from the session's queue; returns whether there were any.
-    fn take_steering(&mut self) -> Result<bool, Error> {
-        self.steering.extend(stages::steering(self.turn)?);
+    fn take_steering(&mut self) -> Result<bool> {
+        self.steering.extend(AGENT.steering(self.turn)?);
         Ok(!self.steering.is_empty())
     }
 
     /// The prompt of the next step; `None` ends the loop. If a plugin ends it but a user message has arrived, that
     /// message is the prompt.
-    fn next_prompt(&mut self, prompt: &Prompt) -> Result<Option<Prompt>, Error> {
-        let next = stages::continue_prompt(self.turn, prompt)?;
+    fn next_prompt(&mut self, prompt: &Prompt) -> Result<Option<Prompt>> {
+        let next = AGENT.continue_prompt(self.turn, prompt)?;
         Ok(next.map(Prompt::Text).or_else(|| self.steering.pop()))
     }
 
-    fn allow_another(&self, step: u64) -> Result<(), Error> {
+    fn allow_another(&self, step: u64) -> Result<()> {
         match self.settings.max_steps {
             Some(limit) if step >= limit => {
                 let message = format!("max_steps reached: {limit} (`BUB_MAX_STEPS` sets the limit)");
@@ -255,7 +253,7 @@ impl Agent<'_> {
     }
 
     /// Restores the budget that an earlier turn of this phase has learned.
-    fn remember_room(&mut self) -> Result<(), Error> {
+    fn remember_room(&mut self) -> Result<()> {
         let anchor = self.tape.last_anchor(None, None)?;
         match anchor.and_then(|anchor| overflow::known(&anchor.payload, &self.settings.model)) {
             Some(room) => self.keep_to(room),
@@ -264,13 +262,13 @@ impl Agent<'_> {
     }
 
     /// Limits further requests to that budget, and tells the selector.
-    fn keep_to(&mut self, room: u64) -> Result<(), Error> {
+    fn keep_to(&mut self, room: u64) -> Result<()> {
         self.room = Some(room);
-        self.turn.set(ROOM, &room.to_string())
+        self.turn.set(ROOM, &room)
     }
 
     /// Hands off: starts a new phase with a new anchor.
-    fn hand_off(&self, error: &Error) -> Result<(), Error> {
+    fn hand_off(&self, error: &Error) -> Result<()> {
         let error = bub_estimate::to_tokens(&error.message, ERROR);
         let mut state = json!({"reason": "context_length_exceeded", "error": error});
         // The prompt is repeated after the anchor.
@@ -280,13 +278,13 @@ impl Agent<'_> {
         if let Some(room) = self.room {
             overflow::learned(&mut state, &self.settings.model, room);
         }
-        self.tape.handoff(OVERFLOW_ANCHOR, Some(&state.to_string()))?;
+        self.tape.writer(APPEND).handoff(OVERFLOW_ANCHOR, &state)?;
         Ok(())
     }
 
     /// Whether the last system prompt on the tape differs, or there is none. Checked in every step: a tool may have
     /// reset the tape, and others may write to it. If the newest entry is this loop's own, nothing has changed.
-    fn is_new(&self, system: &str) -> Result<bool, Error> {
+    fn is_new(&self, system: &str) -> Result<bool> {
         if let Some((told, last)) = &self.told
             && self.tape.tail(None, 1)?.first().is_some_and(|newest| newest.id == *last)
         {
@@ -295,19 +293,10 @@ impl Agent<'_> {
         Ok(self.last_system()?.as_deref() != Some(system))
     }
 
-    fn last_system(&self) -> Result<Option<String>, Error> {
-        let newest = Query {
-            start: Start::First,
-            kinds: vec!["system".to_owned()],
-            name: None,
-            text: None,
-            since: None,
-            until: None,
-            newest_first: true,
-            limit: Some(1),
-        };
+    fn last_system(&self) -> Result<Option<String>> {
+        let newest = Query { kinds: vec!["system".to_owned()], newest_first: true, limit: Some(1), ..Query::default() };
         let entry = self.tape.query(&newest)?.next(1)?.pop();
-        Ok(entry.and_then(|entry| json::value(&entry.payload).get("content")?.as_str().map(str::to_owned)))
+        Ok(entry.and_then(|entry| entry.json().get("content")?.as_str().map(str::to_owned)))
     }
 
     /// Writes messages that were taken from the queue to the tape after a failure. The host adds the turn's prompt only
@@ -320,11 +309,11 @@ impl Agent<'_> {
         let run_id = self.turn.new_run_id();
         let entries: Vec<Draft> =
             asked.into_iter().chain(&self.steering).map(|said| record::unanswered(&run_id, said)).collect();
-        let _ = self.tape.append(&entries);
+        let _ = self.tape.writer(APPEND).append(&entries);
     }
 
-    fn write(&mut self, entry: Draft) -> Result<(), Error> {
-        let written = self.tape.append(&[entry])?;
+    fn write(&mut self, entry: Draft) -> Result<()> {
+        let written = self.tape.writer(APPEND).append(&[entry])?;
         self.told = self.told.take().filter(|(_, last)| last + 1 == written).map(|(told, _)| (told, written));
         Ok(())
     }

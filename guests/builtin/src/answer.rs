@@ -1,10 +1,9 @@
 //! A single model call.
 
-use crate::bub::model::chat;
-use crate::bub::model::exchange::{Event, Request};
-use crate::bub::plugin::log::{Level, log};
-use crate::bub::types::types::{StreamEvent, ToolCall};
-use crate::{Error, Turn};
+use crate::MODEL;
+use bub_guest::model::{Event, Request};
+use bub_guest::turn::{StreamEvent, ToolCall};
+use bub_guest::{Result, Turn, log};
 
 #[derive(Default)]
 pub struct Answer {
@@ -17,8 +16,8 @@ pub struct Answer {
 
 /// Calls the model and forwards events as they arrive. Text is also appended to `said`, which keeps it if the call
 /// fails.
-pub fn ask(turn: &Turn, request: &Request, said: &mut String) -> Result<Answer, Error> {
-    let completion = chat::complete(turn, request)?;
+pub fn ask(turn: &Turn, request: &Request, said: &mut String) -> Result<Answer> {
+    let completion = MODEL.complete(turn, request)?;
     let mut answer = Answer::default();
     while let Some(event) = completion.next()? {
         match event {
@@ -39,7 +38,7 @@ pub fn ask(turn: &Turn, request: &Request, said: &mut String) -> Result<Answer, 
                 answer.usage = Some(usage);
             }
             Event::Finish(reason) if reason == "length" || reason == "content_filter" => {
-                log(Level::Warn, &format!("the model did not finish its answer: `{reason}`"));
+                log::warn(format!("the model did not finish its answer: `{reason}`"));
             }
             Event::Finish(_) => {}
         }

@@ -1,12 +1,10 @@
 //! The context window: whether a request fits, and what to do before it does not.
 
-use crate::bub::model::chat;
-use crate::bub::tape::entries::{Query, Start};
-use crate::bub::tape::tape::Tape;
-use crate::bub::tools::schema::ToolSpec;
-use crate::bub::types::types::ErrorKind;
-use crate::{Error, content, json, record};
+use crate::{APPEND, content, json};
 use bub_estimate::{Intent, Ratio, Spoken};
+use bub_guest::tape::{Draft, Query};
+use bub_guest::tool::ToolSpec;
+use bub_guest::{Error, ErrorKind, Result, Tape, model};
 use serde_json::{Value, json};
 
 /// The anchor of an automatic handoff before a request exceeds the context.
@@ -48,13 +46,15 @@ pub enum Verdict {
 /// hand off.
 pub fn judge(
     tape: &Tape,
-    model: &str,
+    name: &str,
     max_tokens: Option<u32>,
     messages: &[String],
     tools: &[ToolSpec],
-) -> Result<Verdict, Error> {
-    let (Some(room), Some(window)) = (chat::input_budget(model), chat::window(model)) else { return Ok(Verdict::Fits) };
-    let ratio = Ratio::kept(chat::token_calibration(model));
+) -> Result<Verdict> {
+    let (Some(room), Some(window)) = (model::input_budget(name), model::window(name)) else {
+        return Ok(Verdict::Fits);
+    };
+    let ratio = Ratio::kept(model::token_calibration(name));
     // Most requests are far below the limit, which is visible without estimating exactly.
     let most = messages.iter().map(|message| bub_estimate::chat::message_at_most(message)).sum::<Option<u64>>();
     let offered =
@@ -88,16 +88,13 @@ fn notice(weight: &Weight) -> String {
 }
 
 /// Whether the model was warned in this phase.
-fn is_told(tape: &Tape) -> Result<bool, Error> {
+fn is_told(tape: &Tape) -> Result<bool> {
     let newest = Query {
-        start: Start::First,
         kinds: vec!["event".to_owned()],
         name: Some(TOLD.to_owned()),
-        text: None,
-        since: None,
-        until: None,
         newest_first: true,
         limit: Some(1),
+        ..Query::default()
     };
     let told = tape.query(&newest)?.next(1)?.pop();
     let phase = tape.last_anchor(None, None)?.map_or(0, |anchor| anchor.id);
@@ -105,17 +102,17 @@ fn is_told(tape: &Tape) -> Result<bool, Error> {
 }
 
 /// Records the warning, out of context.
-pub fn tell(tape: &Tape, weight: &Weight) -> Result<(), Error> {
-    let mut event = record::event(TOLD, json!({ "estimate": weight.estimate, "window": weight.window }));
-    event.meta = r#"{"context": false}"#.to_owned();
-    tape.append(&[event]).map(drop)
+pub fn tell(tape: &Tape, weight: &Weight) -> Result<()> {
+    let data = json!({ "estimate": weight.estimate, "window": weight.window });
+    let event = Draft { meta: r#"{"context": false}"#.to_owned(), ..Draft::event(TOLD, &data) };
+    tape.writer(APPEND).append(&[event]).map(drop)
 }
 
 /// The error of a step that hands off before sending.
 pub fn exceeded(weight: &Weight) -> Error {
     let Weight { estimate, window } = weight;
     let message = format!("the request would take about {estimate} tokens, and the model takes {window}");
-    Error { kind: ErrorKind::ContextLength, message, details: Some(json!({ "estimate": estimate }).to_string()) }
+    Error::new(ErrorKind::ContextLength, message).with_details(&json!({ "estimate": estimate }))
 }
 
 /// The state of an automatic handoff.

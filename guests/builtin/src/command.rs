@@ -5,9 +5,9 @@ mod words;
 
 use std::time::Instant;
 
-use crate::bub::tools::toolbox;
-use crate::bub::types::types::{ErrorKind, StreamEvent, ToolCall};
-use crate::{Error, Prompt, Turn, agent, content, json, nearest, record};
+use crate::{APPEND, TAPE, TOOLS, agent, content, json, nearest, record};
+use bub_guest::turn::{StreamEvent, ToolCall};
+use bub_guest::{Error, Prompt, Result, Turn};
 use serde_json::{Value, json};
 
 /// The tool for lines that name no other tool.
@@ -15,13 +15,13 @@ const SHELL: &str = "bash";
 
 /// Runs a command, emits its output, and records that it ran or why not: invalid arguments are recorded as an event. A
 /// line that cannot be parsed is not recorded, as in Bub.
-pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
+pub fn run(turn: &Turn, prompt: &Prompt) -> Result<()> {
     let text = content::text(prompt);
     let line = text.trim();
     let line = line.strip_prefix(',').unwrap_or(line).trim();
     let words = words::split(line)?;
     let Some((name, rest)) = words.split_first() else {
-        return Err(invalid("a comma begins a command, and no name follows it; `,help` shows the commands".to_owned()));
+        return Err(Error::invalid("a comma begins a command, and no name follows it; `,help` shows the commands"));
     };
     let began = Instant::now();
     let outcome = call(turn, line, name, rest);
@@ -29,14 +29,14 @@ pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
         Ok(output) => ("ok", output.clone()),
         Err(error) => ("error", error.message.clone()),
     };
-    turn.tape()?.append(&[record::command(line, name, status, began, &output)])?;
+    turn.tape(TAPE)?.writer(APPEND).append(&[record::command(line, name, status, began, &output)])?;
     let output = outcome?;
     turn.emit(&StreamEvent::Text(output.clone()))?;
     turn.emit(&agent::last_event(&output, 0, None))
 }
 
-fn call(turn: &Turn, line: &str, name: &str, rest: &[String]) -> Result<String, Error> {
-    let tools = toolbox::list_tools(turn)?;
+fn call(turn: &Turn, line: &str, name: &str, rest: &[String]) -> Result<String> {
+    let tools = TOOLS.list(turn)?;
     let (tool, arguments) = match tools.iter().find(|tool| tool.name == name) {
         Some(tool) => (tool.name.clone(), arguments::of(&tool.name, &json::value(&tool.parameters), rest)?),
         None => {
@@ -45,7 +45,7 @@ fn call(turn: &Turn, line: &str, name: &str, rest: &[String]) -> Result<String, 
             let has_shell = runs_any(turn) && names.contains(&SHELL);
             // A misspelled tool must not run as a program, but a program of that name must run.
             if !has_shell || (!meant.is_empty() && !is_program(turn, name)) {
-                return Err(Error::new(ErrorKind::NotFound, unknown(name, &meant)));
+                return Err(Error::not_found(unknown(name, &meant)));
             }
             (SHELL.to_owned(), json!({ "cmd": line }))
         }
@@ -57,10 +57,10 @@ fn call(turn: &Turn, line: &str, name: &str, rest: &[String]) -> Result<String, 
     })
 }
 
-fn invoke(turn: &Turn, tool: String, arguments: &Value) -> Result<Result<String, Error>, Error> {
+fn invoke(turn: &Turn, tool: String, arguments: &Value) -> Result<Result<String>> {
     let call = ToolCall { id: None, name: tool, arguments: arguments.to_string() };
-    let mut results = toolbox::call_tools(turn, &[call])?;
-    results.pop().ok_or_else(|| invalid("the command gave no result".to_owned()))
+    let mut results = TOOLS.call(turn, &[call])?;
+    results.pop().ok_or_else(|| Error::invalid("the command gave no result"))
 }
 
 /// Whether the shell has a program or builtin of that name.
@@ -84,11 +84,7 @@ fn unknown(name: &str, meant: &[&str]) -> String {
 
 /// Whether the channel is configured to pass unknown commands to the shell.
 fn runs_any(turn: &Turn) -> bool {
-    turn.get("_commands").is_some_and(|commands| json::value(&commands) == "all")
-}
-
-fn invalid(message: String) -> Error {
-    Error::new(ErrorKind::InvalidInput, message)
+    turn.get_json("_commands").is_some_and(|commands| json::value(&commands) == "all")
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Prompts in the formats of the model and of the tape.
 
-use crate::{Prompt, json};
+use crate::json;
+use bub_guest::Prompt;
 use serde_json::Value;
 
 /// The `content` of a chat message: a string, or content parts.

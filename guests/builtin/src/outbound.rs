@@ -1,25 +1,27 @@
 //! Outbound messages: answers and errors.
 
-use crate::bub::types::types::ErrorKind;
-use crate::{Envelope, Error, MessageKind};
+use bub_guest::{Envelope, Error, ErrorKind, MessageKind, Result, Turn};
 
 /// The answer, to the message's channel, with the message's kind.
-pub fn answer(message: Envelope, session_id: String, content: String) -> Envelope {
+pub fn of_turn(turn: &Turn, output: String) -> Result<Vec<Envelope>> {
+    let message = turn.message();
     let kind = message.kind;
     let output_channel = message.output_channel.clone();
-    Envelope { session_id: Some(session_id), kind, output_channel, ..reply(message, content) }
+    Ok(vec![Envelope { session_id: Some(turn.session_id()), kind, output_channel, ..reply(message, output) }])
 }
 
-/// An error, to the channel of the message even if answers go elsewhere. `None` if delivery is pointless: the user has
+/// An error, to the channel of the message even if answers go elsewhere. Nothing if delivery is pointless: the user has
 /// left, or the channel itself is broken.
-pub fn failure(stage: &str, error: &Error, message: Envelope) -> Option<Envelope> {
+pub fn of_error(stage: String, error: Error, message: Option<Envelope>) -> Vec<Envelope> {
     if stage == "dispatch_outbound" || error.kind == ErrorKind::Cancelled {
-        return None;
+        return Vec::new();
     }
     // The stage is for the log; the message states the problem and the remedy.
-    let content = error.message.clone();
-    let session_id = message.session_id.clone();
-    Some(Envelope { session_id, kind: MessageKind::Error, ..reply(message, content) })
+    let failure = |message: Envelope| {
+        let session_id = message.session_id.clone();
+        Envelope { session_id, kind: MessageKind::Error, ..reply(message, error.message) }
+    };
+    message.map(failure).into_iter().collect()
 }
 
 fn reply(message: Envelope, content: String) -> Envelope {

@@ -1,9 +1,9 @@
 //! Requests that a provider has refused for their length: learning the limit, and shortening.
 
-use crate::bub::model::chat;
-use crate::bub::tools::schema::ToolSpec;
-use crate::{Error, json};
+use crate::json;
 use bub_estimate::Ratio;
+use bub_guest::tool::ToolSpec;
+use bub_guest::{Error, model};
 use serde_json::{Value, json};
 
 /// Maximum shortened retries per turn.
@@ -19,8 +19,8 @@ const LEAST: u64 = 256;
 const HEAD: u64 = 48;
 
 /// The estimated size of a request: messages and tools.
-pub fn weigh(model: &str, messages: &[String], tools: &[ToolSpec]) -> u64 {
-    let ratio = Ratio::kept(chat::token_calibration(model));
+pub fn weigh(name: &str, messages: &[String], tools: &[ToolSpec]) -> u64 {
+    let ratio = Ratio::kept(model::token_calibration(name));
     let messages: u64 = messages.iter().map(|message| bub_estimate::chat::message(&json::value(message))).sum();
     ratio.correct(messages + offered(tools))
 }
@@ -61,8 +61,8 @@ fn numbers(message: &str) -> Option<(u64, u64)> {
 
 /// Shortens messages to that budget: longest texts first, tool results before user messages, the system prompt last.
 /// Head and tail of each are kept. Returns whether the tools fit too.
-pub fn shorten(model: &str, mut messages: Vec<String>, tools: &[ToolSpec], room: u64) -> (Vec<String>, bool) {
-    let ratio = Ratio::kept(chat::token_calibration(model));
+pub fn shorten(name: &str, mut messages: Vec<String>, tools: &[ToolSpec], room: u64) -> (Vec<String>, bool) {
+    let ratio = Ratio::kept(model::token_calibration(name));
     let mut parsed: Vec<Value> = messages.iter().map(|message| json::value(message)).collect();
     // If the tools alone exceed the budget, an answer without them is better than none.
     let has_tools = ratio.correct(offered(tools)) + LEAST <= room || tools.is_empty();
@@ -73,7 +73,9 @@ pub fn shorten(model: &str, mut messages: Vec<String>, tools: &[ToolSpec], room:
             let over = weight(&parsed) - room;
             let longest =
                 texts(&parsed, rank).max_by_key(|(_, _, tokens)| *tokens).filter(|(.., tokens)| *tokens > HEAD);
-            let Some((at, part, tokens)) = longest else { break };
+            let Some((at, part, tokens)) = longest else {
+                break;
+            };
             let most = tokens.saturating_sub(over + 1).max(HEAD);
             let content = &mut parsed[at]["content"];
             let text = match part {
@@ -127,10 +129,10 @@ pub fn known(anchor: &str, model: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bub::types::types::ErrorKind;
+    use bub_guest::ErrorKind;
 
     fn error(message: &str) -> Error {
-        Error { kind: ErrorKind::ContextLength, message: message.to_owned(), details: None }
+        Error::new(ErrorKind::ContextLength, message)
     }
 
     #[test]

@@ -1,15 +1,21 @@
 //! Construction of prompts from messages.
 
-use crate::bub::types::types::{MediaItem, MediaKind, Passage, Provenance};
-use crate::{Envelope, MessageKind, Prompt, Turn, json, state};
+use crate::{json, state};
+use bub_guest::turn::{MediaItem, MediaKind, Passage, Provenance};
+use bub_guest::{Envelope, MessageKind, Prompt, Result, Turn};
 use serde_json::{Value, json};
 
 /// The prompt of later steps. Tapes contain this sentence and scripts match it, so it must not change.
 const CONTINUE: &str = "Continue the task until all targets are completed.";
 
+/// The prompt of the message that started the turn.
+pub fn of_turn(turn: &Turn) -> Result<Option<Prompt>> {
+    Ok(Some(of_message(turn.message(), &turn.started())))
+}
+
 /// A prompt: the context and date, quotations of the passages, then the sender's text; a command is unchanged. With
 /// media, content parts.
-pub fn of_message(message: Envelope, started: &str) -> Prompt {
+fn of_message(message: Envelope, started: &str) -> Prompt {
     if message.kind == MessageKind::Command {
         return Prompt::Text(message.content);
     }
@@ -65,13 +71,13 @@ fn not_the_senders(provenance: Provenance) -> Option<&'static str> {
 }
 
 /// The prompt of the next step, with the context of the turn.
-pub fn to_continue(turn: &Turn) -> String {
-    match turn.get("context").map(|context| json::value(&context)) {
+pub fn to_continue(turn: &Turn, _prompt: Prompt) -> Result<Option<String>> {
+    Ok(Some(match turn.get_json("context").map(|context| json::value(&context)) {
         Some(Value::String(context)) if !context.is_empty() => {
             format!("{CONTINUE} [context: {context}]")
         }
         _ => CONTINUE.to_owned(),
-    }
+    }))
 }
 
 /// A content part, or the reason why there is none.

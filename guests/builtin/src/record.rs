@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use crate::answer::Answer;
-use crate::bub::tape::entries::Draft;
-use crate::bub::types::types::ToolCall;
-use crate::{Error, Prompt, Turn, clock, content, json, toolset};
+use crate::{clock, content, json, toolset};
+use bub_guest::tape::Draft;
+use bub_guest::turn::ToolCall;
+use bub_guest::{Error, ErrorKind, Prompt, Result, Turn};
 use serde_json::{Value, json};
 
 /// How a step ended.
@@ -20,18 +21,18 @@ pub enum Ending<'a> {
 
 /// The event before the first step.
 pub fn start(turn: &Turn, model: &str, prompt: &Prompt) -> Draft {
-    let list = |key: &str| turn.get(key).map(|list| json::value(&list)).filter(Value::is_array);
+    let list = |key: &str| turn.get_json(key).map(|list| json::value(&list)).filter(Value::is_array);
     let data = json!({
         "model": model,
         "prompt": content::text(prompt),
         "allowed_skills": list("allowed_skills"),
         "allowed_tools": list("allowed_tools"),
     });
-    event("loop.start", data)
+    Draft::event("loop.start", &data)
 }
 
 pub fn step_start(step: u64, prompt: &Prompt) -> Draft {
-    event("loop.step.start", json!({"step": step, "prompt": content::text(prompt)}))
+    Draft::event("loop.step.start", &json!({"step": step, "prompt": content::text(prompt)}))
 }
 
 /// The event after the last entry of a step that began at `began`.
@@ -49,7 +50,7 @@ pub fn step_end(step: u64, began: Instant, ending: Ending) -> Draft {
         data["error"] = error.message.as_str().into();
     }
     data["date"] = clock::now().into();
-    event("loop.step", data)
+    Draft::event("loop.step", &data)
 }
 
 /// A completed step.
@@ -67,7 +68,7 @@ impl Step<'_> {
     /// The user messages, then the answer or the calls and their results, then the usage event. Text that came with
     /// calls is not kept.
     pub fn entries(&self) -> Vec<Draft> {
-        let entry = |kind, payload| draft(kind, &payload, &meta(self.run_id));
+        let entry = |kind, payload| draft(kind, &payload, self.run_id);
         let mut entries: Vec<Draft> = self.said.iter().map(|said| user(self.run_id, said)).collect();
         if !self.answer.calls.is_empty() {
             let calls: Vec<Value> = self.answer.calls.iter().map(call).collect();
@@ -87,16 +88,16 @@ impl Step<'_> {
 }
 
 pub fn system(run_id: &str, prompt: &str) -> Draft {
-    draft("system", &json!({"content": prompt}), &meta(run_id))
+    draft("system", &json!({"content": prompt}), run_id)
 }
 
 fn user(run_id: &str, prompt: &Prompt) -> Draft {
-    draft("message", &user_message(content::of(prompt)), &meta(run_id))
+    draft("message", &user_message(content::of(prompt)), run_id)
 }
 
 /// The user messages of a turn that failed.
 pub fn unanswered(run_id: &str, prompt: &Prompt) -> Draft {
-    draft("message", &user_message(content::words(prompt).into()), &meta(run_id))
+    draft("message", &user_message(content::words(prompt).into()), run_id)
 }
 
 pub fn user_message(content: Value) -> Value {
@@ -104,12 +105,12 @@ pub fn user_message(content: Value) -> Value {
 }
 
 /// The result of a tool call: the tool's answer, or the error as an object that the model can read.
-pub fn result(result: &Result<String, Error>) -> Value {
+pub fn result(result: &Result<String>) -> Value {
     let error = match result {
         Ok(answer) => return json::value(answer),
         Err(error) => error,
     };
-    let mut value = json!({"kind": error.kind.tape_name(), "message": error.message});
+    let mut value = json!({"kind": kind_name(error.kind), "message": error.message});
     if let Some(details) = &error.details {
         value["details"] = json::value(details);
     }
@@ -128,25 +129,34 @@ pub fn command(line: &str, name: &str, status: &str, began: Instant, output: &st
     let data = json!({
         "raw": line, "name": name, "status": status, "elapsed_ms": elapsed, "output": output, "date": clock::now(),
     });
-    event("command", data)
+    Draft::event("command", &data)
 }
 
-pub fn event(name: &str, data: Value) -> Draft {
-    draft("event", &json!({"name": name, "data": data}), &json!({}))
+/// An entry of a model call.
+fn draft(kind: &str, payload: &Value, run_id: &str) -> Draft {
+    Draft { meta: json!({ "run_id": run_id }).to_string(), ..Draft::new(kind, payload) }
 }
 
-fn meta(run_id: &str) -> Value {
-    json!({"run_id": run_id})
-}
-
-fn draft(kind: &str, payload: &Value, meta: &Value) -> Draft {
-    Draft { kind: kind.to_owned(), payload: json::text(payload), meta: json::text(meta) }
+/// The name of a kind of error on tapes.
+pub fn kind_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::InvalidInput => "invalid_input",
+        ErrorKind::Config => "config",
+        ErrorKind::Provider => "provider",
+        ErrorKind::ContextLength => "context_length",
+        ErrorKind::Tool => "tool",
+        ErrorKind::Temporary => "temporary",
+        ErrorKind::NotFound => "not_found",
+        ErrorKind::Denied => "denied",
+        ErrorKind::Conflict => "conflict",
+        ErrorKind::Cancelled => "cancelled",
+        ErrorKind::Unknown => "unknown",
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bub::types::types::ErrorKind;
 
     fn step(answer: &Answer, results: &[Value]) -> Vec<(String, String)> {
         let said = [Prompt::Text("P".to_owned())];
@@ -195,11 +205,7 @@ mod tests {
     fn a_result_keeps_its_digits_and_an_error_is_an_object() {
         let numbers = "[1e-07,12345678901234567890123,1.10]";
         assert_eq!(result(&Ok(numbers.to_owned())).to_string(), numbers);
-        let error = Error {
-            kind: ErrorKind::InvalidInput,
-            message: "no `path`".to_owned(),
-            details: Some(r#"{"at":1}"#.to_owned()),
-        };
+        let error = Error::invalid("no `path`").with_details(&json!({ "at": 1 }));
         assert_eq!(
             result(&Err(error)).to_string(),
             r#"{"kind":"invalid_input","message":"no `path`","details":{"at":1}}"#

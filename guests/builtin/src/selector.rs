@@ -1,19 +1,18 @@
 //! The default selection: everything since the latest anchor, unchanged.
 
-use crate::Error;
-use crate::exports::bub::context::selector::{Part, Selected, View};
+use bub_guest::view::Selected;
+use bub_guest::{Result, View};
 
 /// Ids per request: the host's maximum.
 const BATCH: u32 = 4_096;
 
-pub fn everything(view: &View) -> Result<Selected, Error> {
+pub fn everything(view: &View) -> Result<Selected> {
     let mut history = Vec::new();
     loop {
         let ids = view.next_ids(BATCH)?;
         if ids.is_empty() {
-            break;
+            return Ok(Selected::entries(history));
         }
-        history.extend(ids.into_iter().map(Part::Entry));
+        history.extend(ids);
     }
-    Ok(Selected { system_prompt: None, before: Vec::new(), history, after: Vec::new(), notes: "{}".to_owned() })
 }

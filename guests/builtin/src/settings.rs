@@ -1,9 +1,9 @@
 //! Settings of the loop, from the turn and the configuration.
 
-use crate::bub::plugin::config;
-use crate::bub::types::types::{ErrorKind, ModelChoice, ModelOptions};
+use crate::json;
 use crate::tools::session;
-use crate::{Error, Turn, json};
+use bub_guest::agent::{ModelChoice, ModelOptions};
+use bub_guest::{Error, Result, Turn, config};
 use serde_json::Value;
 
 pub struct Settings {
@@ -19,14 +19,14 @@ pub struct Settings {
 
 impl Settings {
     /// The turn's own model overrides the session's, which overrides the configured one.
-    pub fn of(turn: &Turn) -> Result<Settings, Error> {
+    pub fn of(turn: &Turn) -> Result<Settings> {
         let named = |text: Option<String>| text.map(|text| json::value(&text)).filter(|model| !model.is_null());
         let session = session::chosen_model(turn)?.map(Value::String);
-        let model = match named(turn.get("model")).or(session).or_else(|| named(config::get("model"))) {
+        let model = match named(turn.get_json("model")).or(session).or_else(|| named(config::get_json("model"))) {
             Some(Value::String(model)) if !model.trim().is_empty() => model,
             Some(other) => return Err(wrong("model", "the name of a model", &other)),
             None => {
-                return Err(config_error("no model is configured: set `BUB_MODEL`".to_owned()));
+                return Err(Error::config("no model is configured: set `BUB_MODEL`"));
             }
         };
         let max_tokens = number("max-tokens")?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
@@ -37,8 +37,8 @@ impl Settings {
 
 /// The configured models, the primary one first. A session's choice is on its tape, which is not accessible without a
 /// turn; the tool `model` adds it.
-pub fn offered() -> ModelOptions {
-    let configured = |key: &str| config::get(key).map(|text| json::value(&text));
+pub fn offered(_session: String) -> Result<ModelOptions> {
+    let configured = |key: &str| config::get_json(key).map(|text| json::value(&text));
     let current = configured("model").and_then(|model| model.as_str().map(str::to_owned));
     let fallback = match configured("fallback-models") {
         Some(Value::Array(models)) => models,
@@ -46,12 +46,12 @@ pub fn offered() -> ModelOptions {
     };
     let fallback = fallback.iter().filter_map(Value::as_str).map(str::to_owned);
     let choice = |id: String| ModelChoice { name: id.clone(), id };
-    ModelOptions { choices: current.clone().into_iter().chain(fallback).map(choice).collect(), current }
+    Ok(ModelOptions { choices: current.clone().into_iter().chain(fallback).map(choice).collect(), current })
 }
 
 /// A positive whole number, or none.
-fn number(key: &str) -> Result<Option<u64>, Error> {
-    let Some(value) = config::get(key).map(|text| json::value(&text)).filter(|value| !value.is_null()) else {
+fn number(key: &str) -> Result<Option<u64>> {
+    let Some(value) = config::get_json(key).map(|text| json::value(&text)).filter(|value| !value.is_null()) else {
         return Ok(None);
     };
     let number = value.as_u64().filter(|number| *number > 0);
@@ -59,9 +59,5 @@ fn number(key: &str) -> Result<Option<u64>, Error> {
 }
 
 fn wrong(key: &str, wanted: &str, found: &Value) -> Error {
-    config_error(format!("`{key}` must be {wanted}, not `{found}`"))
-}
-
-fn config_error(message: String) -> Error {
-    Error::new(ErrorKind::Config, message)
+    Error::config(format!("`{key}` must be {wanted}, not `{found}`"))
 }

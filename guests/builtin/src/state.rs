@@ -1,25 +1,28 @@
 //! Session id and turn state of a message.
 
-use crate::Envelope;
 use crate::json;
+use bub_guest::{Envelope, Result, Turn};
 use serde_json::{Map, Value};
 
 /// The default name of a channel or chat.
 const UNNAMED: &str = "default";
 
 /// The message's own session id, else `channel:chat_id`.
-pub fn session_id(message: Envelope) -> String {
+pub fn session_id(message: Envelope) -> Result<Option<String>> {
     let named = |name: String| {
         if name.is_empty() { UNNAMED.to_owned() } else { name }
     };
-    message
-        .session_id
-        .filter(|id| !id.trim().is_empty())
-        .unwrap_or_else(|| format!("{}:{}", named(message.channel), named(message.chat_id)))
+    let own = message.session_id.filter(|id| !id.trim().is_empty());
+    Ok(Some(own.unwrap_or_else(|| format!("{}:{}", named(message.channel), named(message.chat_id)))))
+}
+
+/// The state that the turn begins with.
+pub fn of_turn(turn: &Turn) -> Result<Option<Value>> {
+    Ok(Some(of_message(&turn.message().context)))
 }
 
 /// The turn state: `context`, the message's context on one line, and `model`, if the message requests one.
-pub fn of_message(context: &[(String, String)]) -> Value {
+fn of_message(context: &[(String, String)]) -> Value {
     let mut state = Map::new();
     let line = line(context);
     if !line.is_empty() {

@@ -1,8 +1,8 @@
 //! The system prompt: instructions, the workspace's file, and the tools.
 
-use crate::bub::tools::schema::ToolSpec;
-use crate::bub::types::types::{CutOrder, SystemPart};
-use crate::{Error, Turn, toolset};
+use crate::toolset;
+use bub_guest::tool::ToolSpec;
+use bub_guest::{CutOrder, Prompt, Result, SystemPart, Turn};
 use std::borrow::Cow;
 
 const AGENT: &str = include_str!("system.md");
@@ -11,14 +11,13 @@ const WORKSPACE_TAG: &str = "workspace_instructions";
 
 /// The agent's own part, then the workspace's, then the tools; empty parts are omitted. The last two are cut first: the
 /// request contains the tools anyway, and the workspace's file can be read.
-pub fn parts(turn: &Turn) -> Result<Vec<SystemPart>, Error> {
+pub fn parts(turn: &Turn, _prompt: Prompt) -> Result<Vec<SystemPart>> {
     let workspace = turn.workspace_instructions(WORKSPACE_FILE).unwrap_or_default();
     let tools = listed(&toolset::offered(turn)?);
-    let part = |name: &str, text: String, cut| SystemPart { name: name.to_owned(), text, cut };
     Ok(vec![
-        part("agent", AGENT.trim().to_owned(), CutOrder::Normal),
-        part("workspace", quoted(workspace.trim()), CutOrder::First),
-        part("tools", tools, CutOrder::First),
+        SystemPart::new("agent", AGENT.trim()),
+        SystemPart::new("workspace", quoted(workspace.trim())).cut(CutOrder::First),
+        SystemPart::new("tools", tools).cut(CutOrder::First),
     ])
 }
 
@@ -77,7 +76,7 @@ fn one_line(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bub::tools::schema::Effect;
+    use bub_guest::tool::Effect;
 
     #[test]
     fn the_text_of_a_workspace_cannot_end_its_own_quotation() {

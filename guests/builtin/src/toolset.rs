@@ -1,17 +1,15 @@
 //! The tools offered to a model.
 
-use crate::bub::plugin::log::{Level, log};
-use crate::bub::tools::schema::ToolSpec;
-use crate::bub::tools::toolbox;
-use crate::bub::types::types::ErrorKind;
-use crate::{Error, Turn};
+use crate::TOOLS;
+use bub_guest::tool::ToolSpec;
+use bub_guest::{Error, ErrorKind, Result, Turn, log};
 
 /// The turn's tools for models. Without the grant there are none: an agent works without tools too.
-pub fn offered(turn: &Turn) -> Result<Vec<ToolSpec>, Error> {
-    match toolbox::list_tools(turn) {
+pub fn offered(turn: &Turn) -> Result<Vec<ToolSpec>> {
+    match TOOLS.list(turn) {
         Ok(tools) => Ok(tools.into_iter().filter(|tool| tool.for_model).collect()),
         Err(Error { kind: ErrorKind::Denied, message, .. }) => {
-            log(Level::Debug, &format!("no tools are offered: {message}"));
+            log::debug(format!("no tools are offered: {message}"));
             Ok(Vec::new())
         }
         Err(error) => Err(error),

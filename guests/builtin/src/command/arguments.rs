@@ -1,12 +1,11 @@
 //! Conversion of a command's words to a tool's arguments.
 
-use super::invalid;
-use crate::Error;
+use bub_guest::{Error, Result};
 use serde_json::{Map, Value};
 
 /// `key=value` is a named argument; words before the first of them are positional, in the order of the schema. Values
 /// are converted to the schema's types if possible; the tool reports others.
-pub fn of(tool: &str, schema: &Value, words: &[String]) -> Result<Value, Error> {
+pub fn of(tool: &str, schema: &Value, words: &[String]) -> Result<Value> {
     let none = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
     let mut arguments: Map<String, Value> = Map::new();
@@ -25,13 +24,13 @@ pub fn of(tool: &str, schema: &Value, words: &[String]) -> Result<Value, Error> 
                 (key.to_owned(), value)
             }
             None if named => {
-                return Err(invalid(format!("`{word}` has no name, and stands behind arguments that have one")));
+                return Err(Error::invalid(format!("`{word}` has no name, and stands behind arguments that have one")));
             }
             None => match places.next() {
                 Some(key) => (key.clone(), word.as_str()),
                 None => {
                     let count = properties.len();
-                    return Err(invalid(format!(
+                    return Err(Error::invalid(format!(
                         "`{word}` is one argument too many: `{tool}` takes {count}; put a text of several words in quotes"
                     )));
                 }

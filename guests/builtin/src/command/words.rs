@@ -1,11 +1,10 @@
 //! Splitting of a line into words, with shell quoting.
 
-use super::invalid;
-use crate::Error;
+use bub_guest::{Error, Result};
 
 /// Splits a line. Single quotes are literal; in double quotes a backslash escapes a double quote or backslash, outside
 /// of quotes any character. There are no comments.
-pub fn split(line: &str) -> Result<Vec<String>, Error> {
+pub fn split(line: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut rest = line.chars();
@@ -15,7 +14,9 @@ pub fn split(line: &str) -> Result<Vec<String>, Error> {
             '"' => quoted(&mut rest, word.get_or_insert_default(), '"')?,
             '\\' => match rest.next() {
                 Some(escaped) => word.get_or_insert_default().push(escaped),
-                None => return Err(invalid("the line ends with a backslash; two of them are one".to_owned())),
+                None => {
+                    return Err(Error::invalid("the line ends with a backslash; two of them are one"));
+                }
             },
             space if space.is_whitespace() => words.extend(word.take()),
             other => word.get_or_insert_default().push(other),
@@ -25,7 +26,7 @@ pub fn split(line: &str) -> Result<Vec<String>, Error> {
     Ok(words)
 }
 
-fn quoted(rest: &mut std::str::Chars<'_>, word: &mut String, quote: char) -> Result<(), Error> {
+fn quoted(rest: &mut std::str::Chars<'_>, word: &mut String, quote: char) -> Result<()> {
     while let Some(character) = rest.next() {
         match character {
             end if end == quote => return Ok(()),
@@ -37,7 +38,7 @@ fn quoted(rest: &mut std::str::Chars<'_>, word: &mut String, quote: char) -> Res
             other => word.push(other),
         }
     }
-    Err(invalid(format!("a quotation that begins with {quote} does not end")))
+    Err(Error::invalid(format!("a quotation that begins with {quote} does not end")))
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! A model is rejected only for certain errors: its syntax and its provider. Only a provider's server knows its models,
 //! and new ones appear every week, so an unlisted name is accepted, with a hint if it looks misspelled.
 
-use crate::bub::plugin::config;
-use crate::bub::types::types::ModelOptions;
-use crate::{json, nearest};
+use crate::nearest;
+use bub_guest::agent::ModelOptions;
+use bub_guest::config;
 use serde_json::{Map, Value};
 
 /// Efforts of OpenAI and Anthropic; a model may support fewer.
@@ -16,10 +16,7 @@ const NO_EFFORT: &str = "none";
 
 /// The available providers, each with whether there is a key; `*` if one address serves every name.
 pub fn providers() -> Map<String, Value> {
-    match config::get("providers").map(|text| json::value(&text)) {
-        Some(Value::Object(providers)) => providers,
-        _ => Map::new(),
-    }
+    config::get("providers").ok().flatten().unwrap_or_default()
 }
 
 /// Checks a model; returns a hint (with a leading space) or an empty text.
@@ -92,7 +89,7 @@ pub fn check_effort(effort: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::{check_effort, check_model};
-    use crate::bub::types::types::{ModelChoice, ModelOptions};
+    use bub_guest::agent::{ModelChoice, ModelOptions};
     use serde_json::{Map, Value, json};
 
     fn offered() -> ModelOptions {

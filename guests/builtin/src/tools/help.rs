@@ -1,23 +1,24 @@
 //! `help`: lists the comma commands.
 
-use crate::bub::tools::schema::ToolSpec;
-use crate::bub::tools::toolbox;
-use crate::{Error, Turn, json};
+use crate::{TOOLS, json};
+use bub_guest::tool::ToolSpec;
+use bub_guest::{Result, Turn, tool};
 use serde_json::Value;
 
 /// Columns of a line, and of the command in it.
 const WIDTH: usize = 76;
 const COMMAND: usize = 28;
 
-/// A paragraph per tool, with its required arguments.
-pub fn text(turn: &Turn) -> Result<String, Error> {
+/// Show the commands.
+#[tool(effect = read, for_people)]
+pub fn help(turn: &Turn) -> Result<String> {
     let mut text = "A line that begins with `,` is a command: `,name`, then its arguments in their order\n\
                     or as `key=value`. Put a text of several words in quotes.\n"
         .to_owned();
-    for tool in toolbox::list_tools(turn)? {
+    for tool in TOOLS.list(turn)? {
         text.push_str(&paragraph(&tool));
     }
-    if turn.get("_commands").is_some_and(|commands| json::value(&commands) == "all") {
+    if turn.get_json("_commands").is_some_and(|commands| json::value(&commands) == "all") {
         text.push_str("Any other line behind the comma goes to the shell.");
     }
     Ok(text.trim_end().to_owned())

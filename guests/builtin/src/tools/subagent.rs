@@ -1,29 +1,39 @@
 //! `subagent`: runs a sub-turn.
 
-use super::invalid;
-use crate::bub::turn::subturn::{self, Request};
-use crate::{Error, Prompt, Turn};
-use serde_json::Value;
+use crate::AGENT;
+use bub_guest::agent::NestedTurn;
+use bub_guest::schema::Either;
+use bub_guest::{Error, Prompt, Result, Schema, Turn, tool};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-pub fn run(turn: &Turn, arguments: &Value) -> Result<String, Error> {
-    let prompt = match arguments.get("prompt") {
-        Some(Value::String(text)) if !text.trim().is_empty() => Prompt::Text(text.clone()),
-        Some(parts @ Value::Array(list)) if !list.is_empty() => Prompt::Parts(parts.to_string()),
-        _ => return Err(invalid("`prompt` must say what the agent is to do".to_owned())),
+#[derive(Deserialize, Schema)]
+pub struct Task {
+    /// The task, as text or as content parts.
+    #[schema(with = Either<String, Vec<Map<String, Value>>>)]
+    prompt: Value,
+    /// `provider:model`; the session's own unless given.
+    model: Option<String>,
+    /// `temp`: a conversation that is not kept. `inherit`: this one, with all that was said. Anything else: the session of
+    /// that name, which is kept [default: temp].
+    #[serde(default)]
+    #[schema(with = String)]
+    session: Option<String>,
+    /// The only tools that it may use; all but `subagent` unless given.
+    allowed_tools: Option<Vec<String>>,
+    /// The only skills that it is shown.
+    allowed_skills: Option<Vec<String>>,
+}
+
+/// Give a task to a second agent and get its final answer. It does not see this conversation unless it inherits it, so say
+/// all that it has to know.
+#[tool(name = "subagent", effect = read)]
+pub fn run(turn: &Turn, task: Task) -> Result<String> {
+    let prompt = match task.prompt {
+        Value::String(text) if !text.trim().is_empty() => Prompt::Text(text),
+        Value::Array(parts) if !parts.is_empty() => Prompt::Parts(Value::Array(parts).to_string()),
+        _ => return Err(Error::invalid("`prompt` must say what the agent is to do")),
     };
-    let text = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
-    let list = |key: &str| {
-        let list = arguments.get(key)?.as_array()?;
-        Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-    };
-    subturn::run(
-        turn,
-        &Request {
-            prompt,
-            session: text("session"),
-            model: text("model"),
-            tools: list("allowed_tools"),
-            skills: list("allowed_skills"),
-        },
-    )
+    let Task { session, model, allowed_tools: tools, allowed_skills: skills, .. } = task;
+    AGENT.run(turn, &NestedTurn { prompt, session, model, tools, skills })
 }

@@ -1,16 +1,18 @@
 //! `usage`: the usage of the session and of the day.
 
-use crate::bub::model::usage::{self, Row};
-use crate::{Error, Turn};
+use crate::USAGE;
+use bub_guest::model::Row;
+use bub_guest::{Result, Turn, tool};
 
 /// Days of the session's usage.
 const DAYS: u32 = 30;
 
-/// One line per model of the session and of the day.
-pub fn text(turn: &Turn) -> Result<String, Error> {
-    let session = usage::session(turn, DAYS)?;
-    let today = usage::today()?;
-    let limit = usage::daily_limit()?;
+/// Show the tokens of this session and of today.
+#[tool(effect = read, for_people)]
+pub fn usage(turn: &Turn) -> Result<String> {
+    let session = USAGE.session(turn, DAYS)?;
+    let today = USAGE.today()?;
+    let limit = USAGE.daily_limit()?;
     let mut lines = vec![format!("this session, in {DAYS} days: {}", amount(&session))];
     lines.extend(session.iter().map(line));
     let of = limit.map(|limit| format!(", and a day's budget is {limit}")).unwrap_or_default();
