@@ -103,7 +103,7 @@ pub(crate) fn takes_a_message_and_posts_the_answer(home: Home, name: &str) {
     assert_eq!(post(&json!({ "text": "no id" })).status, 400);
     let posted = post(&json!({ "id": "1", "text": "hi there", "chat": "a" }));
     assert_eq!(posted.status, 202, "{}", posted.body);
-    while taker.heard().is_empty() {
+    while taker.heard().iter().all(String::is_empty) {
         thread::sleep(Duration::from_millis(10));
     }
     let answer = &taker.heard()[0];

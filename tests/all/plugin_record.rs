@@ -201,4 +201,20 @@ fn a_plugin_that_is_not_there_or_another_project_is_refused() {
         .finish()
         .refuses(&["there is no plugin `wether`; did you mean `weather`"]);
     assert!(!home.workspace().join("x").exists());
+    home.remove_plugin("weather");
+    home.bub(["plugin", "record", "weather", "hi"])
+        .finish()
+        .refuses(&["there is no plugin `weather`; to add that of this project: bub-wasm plugin add plugin.wasm"]);
+}
+
+#[test]
+fn a_plugin_without_its_grants_records_nothing_and_the_command_that_gives_them_is_named() {
+    let home = home().strict();
+    home.plugin("window", programs::WINDOW);
+    home.configure("[plugins.window]\ngrants = []\n");
+    let server = Server::new([Answer::text("hello")]);
+    let record = home.bub(["plugin", "record", "window", "hi"]).model(&server).finish();
+    assert_eq!(record.code, Some(1), "{record}");
+    assert!(record.stderr.contains("bub-wasm plugin grant window hook:selector"), "{record}");
+    assert!(record.stdout.contains("no call of plugin `window` was recorded"), "{record}");
 }

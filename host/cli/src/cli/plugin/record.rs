@@ -48,7 +48,10 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     approval.apply(&mut config);
     let host = progress::start(config, workspace, Box::new(Printer)).await?;
     // An unknown name is an error before anything is asked.
-    super::find(&host.plugins(), &name)?;
+    super::find(&host.plugins(), &name).map_err(|error| match artifact_of(&name) {
+        Some(artifact) => anyhow::anyhow!("{error:#}; to add that of this project: bub-wasm plugin add {artifact}"),
+        None => error,
+    })?;
     fs::create_dir_all(&folder)
         .with_context(|| format!("`{}` cannot be made", one_line(&folder.display().to_string())))?;
     let (sender, calls) = mpsc::channel();
@@ -80,6 +83,12 @@ fn folder_of(name: &str) -> Result<PathBuf> {
     Ok(folder.strip_prefix(here).unwrap_or(&folder).to_owned())
 }
 
+/// The component of the project in the current directory, if it is that plugin's.
+fn artifact_of(name: &str) -> Option<String> {
+    let project = Project::read(Path::new(".")).ok().filter(|project| project.name == name)?;
+    Some(shell_word(&project.relative_artifact().to_string_lossy()))
+}
+
 /// The messages of the command line, or the lines of standard input.
 fn messages(given: Vec<String>) -> Box<dyn Iterator<Item = Result<String>>> {
     if !given.is_empty() {
@@ -103,11 +112,8 @@ async fn turn(host: &Arc<Host>, session: &str, content: &str) -> bool {
     let kind = kind_of(host.config.commands("cli"), content);
     let message = message(Some(session.to_owned()), ["cli", "record", "human"], content, kind);
     let (_open, cancel) = watch::channel(false);
-    match run_turn(host, message, TurnOptions::new(cancel)).await {
-        Ok(_) => true,
-        // Its error is on stderr already, as that of `run`.
-        Err(_) => false,
-    }
+    // Its error is on stderr already, as that of `run`.
+    run_turn(host, message, TurnOptions::new(cancel)).await.is_ok()
 }
 
 /// Writes the calls.
