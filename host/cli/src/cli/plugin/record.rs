@@ -10,6 +10,7 @@ use bub_config::Config;
 use bub_permissions::shell_word;
 use bub_runtime::channel::{Printer, kind_of, message};
 use bub_runtime::host::Host;
+use bub_runtime::plugin::grant_command;
 use bub_runtime::plugin::recording::{Recorded, RecordedCall, Recorder};
 use bub_runtime::turn::{TurnOptions, run_turn};
 use bub_types::text::one_line;
@@ -171,6 +172,18 @@ impl<'a> Keeper<'a> {
         Ok(None)
     }
 
+    /// What to do if no call was recorded.
+    fn advice(&self, name: &str) -> String {
+        let plugins = self.host.plugins();
+        let plugin = plugins.iter().find(|plugin| plugin.name == name);
+        match plugin.map(|plugin| self.host.grants.missing(plugin)) {
+            Some(missing) if !missing.is_empty() => {
+                format!("it does not hold all that it asks for; to give it: {}", grant_command(name, &missing))
+            }
+            _ => format!("send a message that leads to one; what it does: bub-wasm plugin inspect {name}"),
+        }
+    }
+
     fn report(&self, name: &str) -> Result<()> {
         let mut out = std::io::stdout().lock();
         for (reason, times) in &self.left {
@@ -178,10 +191,7 @@ impl<'a> Keeper<'a> {
         }
         let folder = shell_word(&self.folder.to_string_lossy());
         match self.kept {
-            0 => writeln!(
-                out,
-                "no call of plugin `{name}` was recorded: send a message that leads to one, and see `bub-wasm plugin inspect {name}` for what it may do"
-            )?,
+            0 => writeln!(out, "no call of plugin `{name}` was recorded: {}", self.advice(name))?,
             kept => writeln!(
                 out,
                 "{} recorded in {folder}; to run them: bub-wasm plugin test",
