@@ -54,7 +54,7 @@ pub(super) async fn introduce(with: &LoadContext<'_>, plugin: &Arc<Plugin>) -> R
     tracing::debug!("plugin `{}` is asked what it is", plugin.name);
     let check = |answer: &Introduction| plugin.check_answer(answer);
     let answer = with.query.query(plugin, plugin.asked.checked_by(&plugin.manifest), &check).await;
-    let answer = answer.map_err(|fault| OpenError::from(fault))?;
+    let answer = answer.map_err(OpenError::from)?;
     if !plugin.is_dynamic() {
         Described::keep(with.cache, plugin, &answer);
     }
