@@ -50,7 +50,7 @@ const TOOL: &str = "subagent";
 /// Lets a turn inside `turn` be one of that session, which is not `turn`'s own: as far as the token reaches, who caused the
 /// turn may do it, and, where the turn is tainted, the owner says so.
 async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prompt: &Prompt) -> Result<(), Error> {
-    let shown = bub_types::text::escaped(&session, 64);
+    let shown = bub_types::text::escaped(session, 64);
     let prefix = turn.session_prefix();
     if !session.starts_with(&prefix) {
         let error = Error::denied(format!(

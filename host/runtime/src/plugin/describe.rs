@@ -164,7 +164,7 @@ impl DeclaredChannel {
 fn check_provider(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if name.is_empty() || name.len() > MAX_PROVIDER || !name.chars().all(is_plain) {
-        let shown = bub_types::text::escaped(&name, MAX_PROVIDER);
+        let shown = bub_types::text::escaped(name, MAX_PROVIDER);
         bail!("its model provider `{shown}` has no name of at most {MAX_PROVIDER} letters, digits, `_`, `-` and `.`");
     }
     Ok(())
