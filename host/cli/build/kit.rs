@@ -7,15 +7,17 @@ use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
 
 /// Folders of the repository by their names in the archive. The ones that do not exist are left out.
-const FOLDERS: [(&str, &str); 6] = [
+const FOLDERS: [(&str, &str); 7] = [
     ("templates", "guests/templates"),
     ("wit", "wit"),
     ("wasi", "guests/wasi"),
     ("sdk", "guests/sdk"),
     ("sdk-python", "guests/sdk-python"),
     ("sdk-js", "guests/sdk-js"),
+    ("sdk-go", "guests/sdk-go"),
 ];
 
 /// Folders that tools leave behind.
@@ -44,6 +46,9 @@ impl Kit {
             }
         }
         kit.stand_alone(root);
+        let adapter = WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER.to_vec();
+        let adapter = Packed { bytes: adapter, is_executable: false };
+        kit.0.insert("sdk-go/wasi_snapshot_preview1.reactor.wasm".to_owned(), adapter);
         kit
     }
 

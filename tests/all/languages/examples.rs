@@ -8,16 +8,19 @@ use std::path::Path;
 
 /// Its page shows only what the example has, or its tests.
 #[track_caller]
-fn page_shows_the_source(language: Language, mark: &str, sources: &[&str]) {
+fn page_shows_the_source(language: Language, marks: &[&str], sources: &[&str]) {
     let page = root().join(format!("docs/src/tutorial/plugin-{}.md", language.name()));
     let page = fs::read_to_string(page).expect("it is there");
     let folder = root().join(format!("guests/examples/weather-{}", language.name()));
     let read = |name: &&str| fs::read_to_string(folder.join(name)).expect("it is there");
     let source = sources.iter().map(read).collect::<Vec<_>>().join("\n\n");
-    let blocks: Vec<&str> = page.split(mark).skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    // The last one includes another file.
-    assert!(blocks.len() > 4, "{blocks:?}");
-    for part in blocks[..blocks.len() - 1].iter().flat_map(|block| block.split("\n\n")) {
+    let marks = marks.iter().map(|mark| format!("```{mark}\n"));
+    let blocks = marks.flat_map(|mark| page.split(&mark).skip(1).collect::<Vec<_>>());
+    let blocks = blocks.filter_map(|rest| rest.split("```").next());
+    // The selector at the end of a page is another source.
+    let blocks: Vec<&str> = blocks.filter(|block| !block.contains("{{#include")).collect();
+    assert!(blocks.len() > 3, "{blocks:?}");
+    for part in blocks.iter().flat_map(|block| block.split("\n\n")) {
         assert!(source.contains(part.trim_end()), "the page shows what the example does not have:\n{part}");
     }
 }
@@ -65,9 +68,49 @@ fn the_weather_plugin_in_javascript_does_what_that_in_rust_does() {
 }
 
 #[test]
+fn the_weather_plugin_in_go_does_what_that_in_rust_does() {
+    if !Language::Go.is_installed() {
+        return;
+    }
+    let home = crate::home();
+    let made = home.bub(["plugin", "new", "it", "--lang", "go", "--kind", "tool"]).finish();
+    assert_eq!(made.code, Some(0), "{made}");
+    let folder = home.workspace().join("it");
+    // The SDK is that of the program; the rest is the example.
+    for entry in fs::read_dir(&folder).expect("it is there").map(|entry| entry.expect("an entry").path()) {
+        if entry.file_name().is_some_and(|name| name != "sdk") {
+            if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) }.expect("it is ours");
+        }
+    }
+    copy_all(&root().join("guests/examples/weather-go"), &folder);
+    Language::Go.install(&folder, &folder.join("sdk"));
+    Language::Go.run(&folder, &["go", "test", "."], &[]);
+    Language::Go.run(&folder, &["go", "run", "./sdk/build"], &[]);
+    let component = folder.join("weather.wasm").to_string_lossy().into_owned();
+    weather::asks_with_the_key(&component);
+    weather::refuses_and_says_what_failed(&component);
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the workspace can be written");
+    for entry in fs::read_dir(from).expect("it is there").map(|entry| entry.expect("an entry")) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_all(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("the workspace can be written");
+        }
+    }
+}
+
+#[test]
 fn the_pages_of_the_book_show_the_sources_of_the_examples() {
-    page_shows_the_source(Language::Python, "```python\n", &["weather.py", "test_weather.py"]);
-    page_shows_the_source(Language::JavaScript, "```javascript\n", &["weather.js", "weather.test.js"]);
+    page_shows_the_source(Language::Python, &["python"], &["weather.py", "test_weather.py"]);
+    page_shows_the_source(Language::JavaScript, &["javascript"], &["weather.js", "weather.test.js"]);
+    let exports = ["tools_tools/tools.go", "hooks_system_prompt/system_prompt.go"];
+    let exports = exports.map(|file| format!("exports/export_bub_{file}"));
+    let sources = ["weather.go", "weather_test.go", "plugin.wit", "manifest.json", &exports[0], &exports[1]];
+    page_shows_the_source(Language::Go, &["go", "wit", "json"], &sources);
 }
 
 #[test]

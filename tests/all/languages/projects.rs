@@ -68,6 +68,13 @@ projects! {
     a_channel_in_javascript_works: JavaScript, "channel";
     a_provider_in_javascript_works: JavaScript, "provider";
     a_store_in_javascript_works: JavaScript, "store";
+    a_tool_in_go_works: Go, "tool";
+    a_prompt_plugin_in_go_works: Go, "prompt";
+    a_selector_in_go_works: Go, "selector";
+    a_gate_in_go_works: Go, "gate";
+    a_channel_in_go_works: Go, "channel";
+    a_provider_in_go_works: Go, "provider";
+    a_store_in_go_works: Go, "store";
     a_tool_in_python_works: Python, "tool";
     a_gate_in_python_works: Python, "gate";
     #[ignore = "long"]
@@ -93,6 +100,10 @@ fn the_tests_of_all_projects_pass_without_webassembly() {
         if Language::JavaScript.is_installed() {
             let folder = home.workspace().join(new(&home, Language::JavaScript, kind));
             Language::JavaScript.run(&folder, &["node", "--test"], &[]);
+        }
+        if Language::Go.is_installed() {
+            let folder = home.workspace().join(new(&home, Language::Go, kind));
+            Language::Go.run(&folder, &["go", "test", "."], &[]);
         }
     }
 }

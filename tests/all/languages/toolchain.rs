@@ -13,6 +13,7 @@ use std::process::Command;
 pub(super) enum Language {
     Python,
     JavaScript,
+    Go,
 }
 
 impl Language {
@@ -21,15 +22,18 @@ impl Language {
         match self {
             Self::Python => "python",
             Self::JavaScript => "javascript",
+            Self::Go => "go",
         }
     }
 
     /// Whether its tools are installed; a line says so if they are not.
     pub(super) fn is_installed(self) -> bool {
-        match self {
-            Self::Python => toolchain("componentize-py").is_some(),
-            Self::JavaScript => toolchain("componentize-qjs").is_some() && toolchain("esbuild").is_some(),
-        }
+        let programs: &[&str] = match self {
+            Self::Python => &["componentize-py"],
+            Self::JavaScript => &["componentize-qjs", "esbuild"],
+            Self::Go => &["go", "wit-bindgen", "wasm-tools"],
+        };
+        programs.iter().all(|program| toolchain(program).is_some())
     }
 
     /// The variables that its commands need.
@@ -39,14 +43,37 @@ impl Language {
         vec![
             ("PATH", env::join_paths(folders).expect("no folder has a `:` in its name")),
             ("PYTHONDONTWRITEBYTECODE", "1".into()),
+            // All projects share what was compiled.
+            ("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go/cache").into()),
+            ("GOPATH", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go").into()),
         ]
     }
 
     /// Puts the packages that a project needs into its folder, as `npm install` would.
     pub(super) fn install(self, project: &Path, sdk: &Path) {
-        if self != Self::JavaScript {
-            return;
+        match self {
+            Self::Python => {}
+            Self::JavaScript => Self::install_packages(project, sdk),
+            Self::Go => Self::install_runtime(project),
         }
+    }
+
+    /// The runtime of Go's bindings comes with their generator, so that no other registry is needed.
+    fn install_runtime(project: &Path) {
+        let cargo =
+            env::var_os("CARGO_HOME").map_or_else(|| env::home_dir().unwrap_or_default().join(".cargo"), Into::into);
+        let registries = std::fs::read_dir(cargo.join("registry/src")).into_iter().flatten().flatten();
+        let found =
+            registries.map(|entry| entry.path().join("wit-bindgen-go-0.63.0/src/pkg")).find(|path| path.is_dir());
+        if let Some(found) = found {
+            let file = project.join("go.mod");
+            let text = std::fs::read_to_string(&file).expect("it is there");
+            let replaced = format!("{text}\nreplace go.bytecodealliance.org/pkg => {}\n", found.display());
+            std::fs::write(file, replaced).expect("the project can be written");
+        }
+    }
+
+    fn install_packages(project: &Path, sdk: &Path) {
         let modules = project.join("node_modules");
         std::fs::create_dir_all(modules.join(".bin")).expect("the project can be written");
         let link = |from: &Path, name: &str| symlink(from, modules.join(name)).expect("the project can be written");
@@ -70,9 +97,9 @@ impl Language {
     }
 }
 
-fn own_folders() -> [PathBuf; 2] {
+fn own_folders() -> [PathBuf; 3] {
     let own = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../toolchains");
-    [own.join("python/bin"), own.join("javascript/node_modules/.bin")]
+    [own.join("python/bin"), own.join("javascript/node_modules/.bin"), own.join("rust/bin")]
 }
 
 /// Where that program is; none, with a line about it, where it is not installed.
