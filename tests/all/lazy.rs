@@ -186,7 +186,7 @@ fn a_broken_plugin_that_a_turn_calls_is_a_fault_of_that_call() {
     let server = Server::new([Answer::tool_call("deeds_read", "{}"), Answer::text("it failed")]);
     cold(&home, &["run", "call it"]).model(&server).finish().says("[cli:local]\nit failed\n");
     let told = &server.requests()[1].body;
-    assert!(told.contains("plugin `broken`: did not load: it does not compile"), "{told}");
+    assert!(told.contains("plugin `broken` did not load: it does not compile"), "{told}");
 }
 
 /// A component whose manifest declares tools and whose code is invalid. Its sections are whole, so that only a compiler

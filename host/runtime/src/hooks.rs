@@ -16,7 +16,7 @@ mod store;
 
 use crate::error::Failure;
 use crate::guest::{CallContext, CallFuture, GuestCall, call};
-use crate::plugin::Plugin;
+use crate::plugin::{FaultKind, Plugin};
 use crate::turn::CallScope;
 use bub_config::OnFault;
 use bub_types::Error;
@@ -87,7 +87,8 @@ async fn call_all<'c, T: Send>(
     Ok(answers)
 }
 
-/// A fault of a plugin that says `on_fault = "skip"` passes on, and the failure is reported. Everything else ends the stage.
+/// A fault of a plugin that says `on_fault = "skip"` passes on, and the failure is reported. So does the fault of a plugin
+/// that did not load: no call of it was ever answered. Everything else ends the stage.
 async fn skip_or_fail(
     scope: &CallScope,
     context: &CallContext,
@@ -97,7 +98,10 @@ async fn skip_or_fail(
     match (&failure, plugin.on_fault) {
         // Another call took the trial of a quarantined plugin: it is skipped.
         (failure, _) if failure.is_circuit_open() => Ok(()),
-        (Failure::Fault(_), OnFault::Skip) => {
+        (Failure::Fault(fault), on_fault)
+            if on_fault == OnFault::Skip
+                || on_fault != OnFault::Deny && matches!(fault.kind, FaultKind::NotLoaded(_)) =>
+        {
             report_failure(scope, context, &failure).await;
             Ok(())
         }

@@ -1,10 +1,11 @@
 //! `hooks`: the plugins of each hook.
 
+use super::progress;
 use anyhow::Result;
 use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::hooks::{ActiveSelector, active_selector};
-use bub_runtime::host::{Host, introspection};
+use bub_runtime::host::introspection;
 use bub_runtime::turn::{CallScope, SelectorChoice};
 use bub_tape::tape_name;
 use bub_types::hook::{DispatchMode, HOOKS};
@@ -20,7 +21,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let host = Host::start(config, workspace, Box::new(Printer)).await?;
+    // What does not load is among what it shows.
+    let host = progress::start(config, workspace, Box::new(Printer)).await?;
     let calls = CallScope::new(&host);
     // The session of the terminal. If it cannot be read, hooks are shown without its selection.
     let tape = host.tapes().open(&tape_name(&host.workspace, TERMINAL))?;

@@ -130,7 +130,7 @@ impl<'h> OpenCall<'h> {
         if context.call != Call::Load && !plugin.is_open() {
             // Boxed, because few calls are the first of their plugin.
             if let Err(error) = Box::pin(host.open_plugin(plugin)).await {
-                let broken = fault(error.kind);
+                let broken = fault(error.to_fault());
                 return Err(unopened(host, plugin, &context, broken, counts && !error.is_passing, permit).await);
             }
         }

@@ -63,7 +63,7 @@ pub enum FaultKind {
     TooManyHandles(usize),
     /// What it answered is not what the contract asks for.
     Contract(String),
-    /// It could not be compiled or linked, for this reason.
+    /// It could not be opened, for this reason: it does not compile, or it is not what it declares.
     NotLoaded(String),
     /// It was not asked: it has broken too many calls.
     OpenCircuit(Box<OpenCircuit>),
@@ -71,7 +71,11 @@ pub enum FaultKind {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hook `{}` of plugin `{}`: {}", self.hook, self.plugin, self.kind)?;
+        match &self.kind {
+            // It is no matter of that hook.
+            FaultKind::NotLoaded(_) => write!(f, "plugin `{}` {}", self.plugin, self.kind)?,
+            kind => write!(f, "hook `{}` of plugin `{}`: {kind}", self.hook, self.plugin)?,
+        }
         // A panic says what matters itself, but for one of an interpreter: that is its guest's doing.
         let is_told = |output: &&str| !matches!(self.kind, FaultKind::Panic(_)) || output.contains(TRACEBACK);
         match self.wrote().filter(is_told) {

@@ -7,9 +7,7 @@ use std::fmt;
 /// Why a plugin could not be opened.
 #[derive(Debug, Clone)]
 pub struct OpenError {
-    /// As the fault of the call that wanted it.
-    pub kind: FaultKind,
-    /// The same, behind the words that it did not load.
+    /// The reason.
     text: String,
     /// Whether a later attempt may succeed: this machine could not, this time. It is not the plugin's fault then.
     pub is_passing: bool,
@@ -18,8 +16,7 @@ pub struct OpenError {
 impl OpenError {
     /// It cannot be loaded, for that reason.
     pub(super) fn load(reason: &str) -> Self {
-        let reason = one_line(reason);
-        Self { kind: FaultKind::NotLoaded(reason.clone()), text: reason, is_passing: false }
+        Self { text: one_line(reason), is_passing: false }
     }
 
     /// The same, with whether a later attempt may succeed.
@@ -28,9 +25,16 @@ impl OpenError {
     }
 }
 
+impl OpenError {
+    /// The fault of a call that wanted it open.
+    pub(crate) fn to_fault(&self) -> FaultKind {
+        FaultKind::NotLoaded(self.text.clone())
+    }
+}
+
 impl From<Fault> for OpenError {
     fn from(fault: Fault) -> Self {
-        Self { text: fault.to_string(), kind: fault.kind, is_passing: false }
+        Self { text: fault.to_string(), is_passing: false }
     }
 }
 
