@@ -16,7 +16,9 @@ fn with_weather(component: &str, service: &Listener) -> Home {
     let base = service.base();
     home.configure(&format!(
         "[plugins.weather]\ngrants = [\"hook:system-prompt\", \"http:{base}\", \"secret:weather\"]\n\
-         [plugins.weather.config]\nserver = \"{base}\"\nhome = \"Bern\"\n"
+         [plugins.weather.config]\nserver = \"{base}\"\nhome = \"Bern\"\n\
+         # An interpreter takes a debug build of the host longer than the default allows.\n\
+         [plugins.weather.limits]\ncompile_seconds = 600\n"
     ));
     let secrets = home.bub_home().join("secrets.toml");
     fs::write(&secrets, format!("[weather]\nvalue = \"{KEY}\"\nhosts = [\"127.0.0.1\"]\n"))
