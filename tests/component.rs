@@ -1,6 +1,6 @@
 //! Components that are changed behind their author's back: sections put behind those that they have.
 
-/// `wasm` with one more custom section. Its bytes are others then, and what it does is the same.
+/// `wasm` with one more custom section. Its bytes differ, and its behavior is the same.
 pub fn with_section(wasm: &[u8], name: &str, data: &[u8]) -> Vec<u8> {
     let mut content = leb(name.len());
     content.extend_from_slice(name.as_bytes());
@@ -19,7 +19,7 @@ pub fn with_core_module(wasm: &[u8], module: &CoreModule, instances: usize) -> V
     with_instances(wasm, &module.bytes(), instances)
 }
 
-/// The outermost sections of a component, each by its kind and with all its bytes; what is no section ends the list.
+/// The outermost sections of a component, each by its kind and with all its bytes; other content ends the list.
 pub fn sections(wasm: &[u8]) -> Vec<(u8, &[u8])> {
     let mut found = Vec::new();
     let mut rest = wasm.get(8..).unwrap_or_default();

@@ -62,7 +62,7 @@ pub fn system_prompt_is_written_once(tape: &mut Vec<Value>) {
 /// The prompt after a handoff by the loop; the original omits the error.
 const HANDED_ON: [&str; 3] = ["summary", "goal", "room"];
 
-/// A handoff that the loop makes leaves a summary, the goal and what was learned of the model to the next phase.
+/// A handoff that the loop makes leaves a summary, the goal and the facts learned of the model to the next phase.
 pub fn handoff_has_summary(tape: &mut [Value]) {
     for entry in tape {
         let payload = &mut entry["payload"];

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// A recorded case: commands, what the model said to them, what was printed and what was left on the tapes.
+/// A recorded case: commands, the model's answers, the output and the resulting tapes.
 pub struct Case {
     name: &'static str,
     dir: PathBuf,
@@ -70,7 +70,7 @@ impl Case {
     }
 
     fn stdout(&self, number: usize) -> String {
-        fs::read_to_string(self.dir.join(format!("{number:02}.stdout"))).expect("what was printed was recorded")
+        fs::read_to_string(self.dir.join(format!("{number:02}.stdout"))).expect("the output was recorded")
     }
 
     fn readme(&self) -> String {
@@ -120,7 +120,7 @@ impl Case {
             let what = format!("command {number} of `{}`", self.name);
             assert_eq!(finished.code, Some(command.exit), "{what}\n{finished}");
             let printed = normal::text(&finished.stdout, &workspaces);
-            assert_eq!(printed, normal::text(&self.stdout(number), &workspaces), "what {what} printed\n{finished}");
+            assert_eq!(printed, normal::text(&self.stdout(number), &workspaces), "the output of {what}\n{finished}");
             let mut ours = tape::of_home(home);
             ours.values_mut().for_each(difference::account_is_written_down);
             ours.values_mut().for_each(difference::failed_command_is_kept);

@@ -17,7 +17,7 @@ const TOOL_GUESTS: [&str; 8] =
 pub struct Home {
     /// Removes everything at the end of the test.
     _root: TempDir,
-    /// The same directory without symbolic links: what the program sees.
+    /// The same directory without symbolic links, as the program sees it.
     resolved: PathBuf,
     program: PathBuf,
     /// Compiled code, shared by all tests of a run: each guest is compiled once.
@@ -137,7 +137,9 @@ impl Home {
             .env("HOME", self.user_home())
             .env("BUB_HOME", self.bub_home())
             .env("BUB_CACHE", &self.cache)
-            // Nobody waits for a server that is not there to get well.
+            // Tests of the cache look at its files, and a debug build compiles for half a minute.
+            .env("BUB_BACKGROUND_COMPILE", "false")
+            // Tests do not wait for an absent server to recover.
             .env("BUB_RETRY_BASE_MS", "1")
             // Tests compare what is printed with what the original prints; those of other formats say so.
             .env("BUB_FORMAT", "bub");

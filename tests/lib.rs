@@ -29,5 +29,5 @@ pub use bub_test_support::golden::GOLDEN;
 pub use home::Home;
 pub use run::{Finished, Run, Started};
 pub use serve::{Said, Serve};
-pub use server::{Answer, Request, Server};
+pub use server::{Answer, Gate, Request, Server};
 pub use terminal::Terminal;

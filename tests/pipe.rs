@@ -19,7 +19,7 @@ impl Pipe {
             let Some(mut pipe) = pipe else { return };
             let mut piece = [0; 8192];
             loop {
-                let length = pipe.read(&mut piece).expect("what the program says can be read");
+                let length = pipe.read(&mut piece).expect("the output can be read");
                 if length == 0 {
                     return;
                 }

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{Seek, Write};
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -18,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Prefix of the lines in which a guest of the tests logs its inputs, see `programs/script.rs`.
 const SAW: &str = "saw:";
 
-/// The program, about to be started. It sees no environment but what is set here. The home must outlast it.
+/// The program, about to be started. It sees only the environment that is set here. The home must outlast it.
 pub struct Run<'home> {
     command: Command,
     home: PhantomData<&'home Home>,
@@ -103,7 +104,7 @@ impl<'home> Run<'home> {
         let mut child = self.command.spawn().expect("the program starts");
         let stdout = Pipe::read(child.stdout.take());
         let stderr = Pipe::read(child.stderr.take());
-        Started { child, stdout, stderr, home: PhantomData }
+        Started { child: KilledOnDrop(child), stdout, stderr, home: PhantomData }
     }
 
     /// Starts it and waits for its end.
@@ -115,9 +116,34 @@ impl<'home> Run<'home> {
 /// The program while it runs.
 pub struct Started<'home> {
     home: PhantomData<&'home Home>,
-    child: Child,
+    child: KilledOnDrop,
     stdout: Pipe,
     stderr: Pipe,
+}
+
+/// A program that ends with the test, even with one that fails.
+struct KilledOnDrop(Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        // It has ended already, as a rule.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Deref for KilledOnDrop {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for KilledOnDrop {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
 }
 
 impl Started<'_> {
@@ -136,10 +162,25 @@ impl Started<'_> {
         self.signal("-HUP");
     }
 
+    /// Sends SIGKILL, and leaves what it has printed to be read.
+    pub fn cut_off(&self) {
+        self.signal("-KILL");
+    }
+
+    /// Sends SIGSTOP: it stands still, as on a machine that is suspended.
+    pub fn suspend(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Sends SIGCONT.
+    pub fn resume(&self) {
+        self.signal("-CONT");
+    }
+
     /// Says a line to it; see [`Run::spoken_to`].
     #[track_caller]
     pub fn say(&mut self, line: &str) {
-        let stdin = self.child.stdin.as_mut().expect("nobody can speak to it");
+        let stdin = self.child.stdin.as_mut().expect("its stdin is not piped");
         writeln!(stdin, "{line}").expect("it listens");
     }
 

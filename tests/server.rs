@@ -19,6 +19,28 @@ pub enum Answer {
     Stalled(String),
     /// Nothing, for as long as the client waits.
     Silence,
+    /// The beginning of an event stream, and the rest when the gate is open.
+    Gated(String, Arc<Gate>, String),
+}
+
+/// A gate that a test opens when an answer may go on.
+#[derive(Debug, Default)]
+pub struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    /// Opens it for all.
+    pub fn open(&self) {
+        *self.is_open.lock().expect("no thread panicked") = true;
+        self.opened.notify_all();
+    }
+
+    fn wait(&self) {
+        let is_open = self.is_open.lock().expect("no thread panicked");
+        drop(self.opened.wait_while(is_open, |is_open| !*is_open).expect("no thread panicked"));
+    }
 }
 
 impl Answer {
@@ -39,7 +61,7 @@ impl Answer {
         Self::recorded(&stream(&events))
     }
 
-    /// That text, and what the prompt took.
+    /// That text, and the tokens of the prompt.
     pub fn counted(text: &str, prompt_tokens: usize) -> Self {
         let usage =
             json!({ "prompt_tokens": prompt_tokens, "completion_tokens": 1, "total_tokens": prompt_tokens + 1 });
@@ -71,6 +93,12 @@ impl Answer {
     /// The beginning of that text, of which the rest never comes.
     pub fn stalled(text: &str) -> Self {
         Self::Stalled(format!("data: {}\n\n", delta(json!({ "content": text }))))
+    }
+
+    /// The beginning of that text, and its rest when the gate is open.
+    pub fn gated(head: &str, gate: &Arc<Gate>, tail: &str) -> Self {
+        let head = format!("data: {}\n\n", delta(json!({ "content": head })));
+        Self::Gated(head, Arc::clone(gate), stream(&[delta(json!({ "content": tail })), end("stop")]))
     }
 
     /// The beginning of a model's reasoning, of which the rest never comes.
@@ -229,6 +257,11 @@ impl Shared {
                     respond(&mut writer, 200, "text/event-stream", body.len() + 1000, &body)?;
                     reader.fill_buf()?;
                     return Ok(());
+                }
+                Answer::Gated(head, gate, tail) => {
+                    respond(&mut writer, 200, "text/event-stream", head.len() + tail.len(), &head)?;
+                    gate.wait();
+                    writer.write_all(tail.as_bytes())?;
                 }
                 Answer::Silence => {
                     // Comes back when the client hangs up.

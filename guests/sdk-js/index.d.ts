@@ -329,7 +329,7 @@ export interface Turn {
   emit(event: StreamEvent): void;
 }
 
-/** A tape. What writes to it takes the grant to do so. */
+/** A tape. Methods that write to it take the grant to do so. */
 export interface Tape {
   name(): string;
   info(): Info;

@@ -1,9 +1,14 @@
-//! Packs what `plugin new` makes projects of: the templates, the contracts and the SDKs, as one compressed archive.
+//! Packs what `plugin new` makes projects of: the templates, the contracts and the SDKs, as one compressed archive. Asks the
+//! linker for a compact table of relocations, and to keep identical functions once.
 
 #[path = "build/kit.rs"]
 mod kit;
+#[path = "build/linker.rs"]
+mod linker;
 #[path = "build/lock.rs"]
 mod lock;
+#[path = "build/relocations.rs"]
+mod relocations;
 #[path = "build/standalone.rs"]
 mod standalone;
 
@@ -19,4 +24,6 @@ fn main() {
     let kit = kit::Kit::read(&root);
     fs::write(out.join("kit.tar.gz"), kit.archive()).expect("OUT_DIR can be written");
     fs::write(out.join("kit.rs"), kit.table()).expect("OUT_DIR can be written");
+    relocations::pack();
+    linker::fold();
 }

@@ -88,7 +88,7 @@ fn events_that_are_cut_off_in_the_middle() {
     let home = home();
     let server = Server::new([Answer::CutOff(HALF.to_owned())]);
     home.run(["hi"]).model(&server).finish().refuses(&["openai:fake-model"]);
-    assert_eq!(server.requests().len(), 1, "what was said once is not asked for again");
+    assert_eq!(server.requests().len(), 1, "a finished answer is not requested again");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_turn_that_does_not_fit_on_the_disk_leaves_the_tape_as_it_was() {
     let full = home.run(["ECHO:two"]).under(&format!("trap '' XFSZ; ulimit -f {}", FULL / 512)).finish();
     let full = full.refuses(&[&home.workspace_half()]);
     assert_eq!(fs::read(&tape).expect("it is there").len(), before.len(), "something half-written stays\n{full}");
-    assert!(fs::read(&tape).expect("it is there") == before, "what stood there was changed\n{full}");
+    assert!(fs::read(&tape).expect("it is there") == before, "the tape was changed\n{full}");
     home.run(["ECHO:three"]).finish().says("[cli:local]\nthree\n");
 }
 

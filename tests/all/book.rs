@@ -1,4 +1,4 @@
-//! The pages of the book and the README are run: what a page shows is what the program prints. `tests/README.md` says how
+//! The pages of the book and the README are run: a page must show the output of the program. `tests/README.md` says how
 //! a page is written.
 
 mod links;
@@ -49,6 +49,7 @@ pages! {
     guide_network: "docs/src/guide/network.md",
     guide_operations: "docs/src/guide/operations.md",
     guide_plugins: "docs/src/guide/plugins.md",
+    guide_postgresql: "docs/src/guide/postgresql.md",
     guide_quarantine: "docs/src/guide/quarantine.md",
     guide_retention: "docs/src/guide/retention.md",
     guide_scripts: "docs/src/guide/scripts.md",
@@ -64,6 +65,7 @@ pages! {
     tutorial_chat: "docs/src/tutorial/chat.md",
     tutorial_first_turn: "docs/src/tutorial/first-turn.md",
     tutorial_model: "docs/src/tutorial/model.md",
+    tutorial_plugin_c: "docs/src/tutorial/plugin-c.md",
     tutorial_plugin_rust: "docs/src/tutorial/plugin-rust.md",
     tutorial_serve: "docs/src/tutorial/serve.md",
     tutorial_telegram: "docs/src/tutorial/telegram.md",

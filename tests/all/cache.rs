@@ -182,7 +182,7 @@ fn the_least_recently_used_file_is_evicted_first() {
     // It declares no tools, so it is asked for them at once.
     home.plugin("another", programs::DEEDS);
     works(&home);
-    assert!(used.exists(), "what had just been used has gone");
+    assert!(used.exists(), "the file used last is gone");
     assert!(fillers[..40].iter().all(|file| !file.exists()), "the oldest are still there");
     assert!(fillers[60..].iter().all(|file| file.exists()), "younger ones went before older ones");
     assert!(compiled(&home).len() <= 512, "there are {} files", compiled(&home).len());

@@ -1,4 +1,4 @@
-//! Channels that plugins bring: what the host makes of what they say. `plugin check` shows it without a gateway.
+//! Channels that plugins bring: how the host handles their answers. `plugin check` shows it without a gateway.
 
 mod fuzz;
 
@@ -33,7 +33,7 @@ fn taken(arrival: &str) -> Value {
     arrivals[0].clone()
 }
 
-/// Why the host takes nothing of a channel that is configured like this.
+/// Why the host rejects a channel that is configured like this.
 #[track_caller]
 fn breaks(config: &str) -> String {
     let told = checked(&posting(config), "poster");
@@ -74,7 +74,7 @@ fn the_host_overrides_fields_that_it_controls() {
 
 #[test]
 fn the_channels_configuration_determines_which_messages_are_commands() {
-    // A trial has no configuration of channels: what is a command there, no channel decides.
+    // A trial has no configuration of channels: no channel decides which messages are commands.
     assert_eq!(taken(r#"{ chat = "c", content = ",help", kind = "command" }"#)["kind"], "Normal");
 }
 

@@ -61,7 +61,7 @@ fn a_tool_is_seen_running_and_afterwards_with_its_time() {
     let line = screen.lines().find(|line| line.starts_with('✓')).expect("a line for the call");
     assert!(line.contains("bash until") && line.ends_with(" s"), "{screen}");
     assert!(screen.contains("1 tool call · "), "{screen}");
-    assert!(!screen.contains("Ctrl-C ends the turn"), "what was drawn anew is gone: {screen}");
+    assert!(!screen.contains("Ctrl-C ends the turn"), "the redrawn status is gone: {screen}");
 }
 
 #[test]

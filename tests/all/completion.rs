@@ -75,7 +75,7 @@ fn calls_that_a_guest_begins_before_it_listens_go_on_side_by_side() {
     let server = Server::ruled(move |_| {
         asked.fetch_add(1, Ordering::SeqCst);
         let begun = Instant::now();
-        // Nobody is answered before both have asked.
+        // The server answers no call before both have asked.
         while asked.load(Ordering::SeqCst) < 2 && begun.elapsed() < Duration::from_secs(20) {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -109,7 +109,7 @@ fn the_payload_of_each_kind_of_entry_is_what_the_contract_shows() {
     }
     for entry in &written {
         let (kind, payload) = (entry["kind"].as_str().expect("a kind"), &entry["payload"]);
-        let shown = examples.get(kind).unwrap_or_else(|| panic!("the contract says nothing of `{kind}`"));
+        let shown = examples.get(kind).unwrap_or_else(|| panic!("the contract does not show `{kind}`"));
         // The content of states, data and results is their writer's choice.
         let is_same = |example: &Value, payload: &Value| match kind {
             "message" => is_like(example, payload) && keys(example) == keys(payload),
@@ -144,7 +144,7 @@ fn each_event_of_the_host_and_the_agent_is_documented_in_the_contract() {
     }
 }
 
-/// The model calls `exact` with this text; what it reads of it.
+/// The model calls `exact` with this text; returns the result that it reads.
 #[track_caller]
 fn called(home: &Home, arguments: &str) -> Value {
     let server = Server::new([Answer::tool_call("exact", arguments), Answer::text("done")]);

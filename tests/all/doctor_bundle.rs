@@ -1,4 +1,4 @@
-//! `doctor --bundle`: what is in it, and that no secret is.
+//! `doctor --bundle`: its content, without secrets.
 
 use crate::home;
 use bub_tests::{Answer, Home, Server, programs};

@@ -1,4 +1,4 @@
-//! `BUB_FALLBACK_MODELS`: who is asked when the configured model fails.
+//! `BUB_FALLBACK_MODELS`: the models that are asked when the configured one fails.
 
 use crate::home;
 use bub_tests::{Answer, Home, Server, programs};

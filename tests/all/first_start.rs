@@ -1,8 +1,9 @@
-//! The first start, which compiles: what is seen of it on a terminal, and that nothing is seen elsewhere.
+//! The first start, which compiles: its progress on a terminal, and no output elsewhere.
 
 use crate::home;
 use bub_tests::{Answer, Home, Run, Server};
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 /// Beginning of the line.
 const LINE: &str = "compiling plugin `";
@@ -30,7 +31,7 @@ fn run_shows_what_it_compiles_and_takes_the_line_away() {
 #[test]
 fn plugin_list_compiles_all_plugins_and_takes_the_line_away() {
     let home = home();
-    shows(&home, &["plugin", "list"], "telegram     embedded");
+    shows(&home, &["plugin", "list"], "telegram        embedded");
     let compiled = std::fs::read_dir(home.bub_home().join("empty cache")).expect("it is there").flatten();
     let compiled = compiled.filter(|file| file.path().extension().is_some_and(|end| end == "cwasm")).count();
     assert_eq!(compiled, 10);
@@ -79,11 +80,36 @@ fn the_first_turn_on_a_long_tape_without_an_index_reads_it_once() {
         let said = format!(r#"{{"role": "user", "content": "{}"}}"#, "a word or two ".repeat(8));
         writeln!(text, r#"{{"id": {id}, "kind": "message", "payload": {said}, "meta": {{}}}}"#).expect("a string");
     }
-    // Of another program's making: what is known of the old file says nothing of this one.
+    // Another program has written it: the index of the old file does not apply to this one.
     std::fs::remove_dir_all(home.tapes_dir()).expect("it is there");
     std::fs::create_dir(home.tapes_dir()).expect("its parent is there");
     std::fs::write(&tape, text).expect("it can be written");
     let finished = home.run(["go on"]).model(&server).env("RUST_LOG", "debug").finish().says("[cli:local]\nagain\n");
     let reads = finished.stderr.lines().filter(|line| line.contains("reads the whole tape")).count();
     assert_eq!(reads, 1, "{finished}");
+}
+
+/// The suffix of code that was compiled quickly.
+const QUICK: &str = "-quick.cwasm";
+
+#[test]
+fn run_leaves_a_process_that_compiles_for_speed_what_it_compiled_quickly() {
+    let home = home();
+    let run = || cold(&home, &["run", "hello"]).env("BUB_BACKGROUND_COMPILE", "true").finish();
+    let files = || {
+        let files = std::fs::read_dir(home.bub_home().join("empty cache")).expect("it is there").flatten();
+        files.filter_map(|file| file.file_name().into_string().ok()).filter(|name| name.ends_with(".cwasm"))
+    };
+    assert_eq!(run().code, Some(0));
+    let compiled = files().count();
+    // Long enough for a debug build on a busy machine.
+    let ends = Instant::now() + Duration::from_secs(600);
+    while files().any(|name| name.ends_with(QUICK)) {
+        assert!(Instant::now() < ends, "still compiled quickly: {:?}", files().collect::<Vec<_>>());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(files().count(), compiled, "each file is replaced");
+    let finished = run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(!files().any(|name| name.ends_with(QUICK)), "the replaced code is used");
 }

@@ -92,7 +92,7 @@ fn commands_that_only_read_make_nothing() {
 
 #[test]
 fn commands_that_only_read_work_where_no_home_can_be_made() {
-    // Nobody makes a directory there, root neither.
+    // No user can make a directory there, not even root.
     let place = "/proc/no/home";
     for arguments in [&["doctor"][..], &["plugin", "list"], &["tape", "list"], &["hooks"]] {
         let home = home();

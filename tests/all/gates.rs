@@ -1,4 +1,4 @@
-//! Gates, which are plugins with `on_fault = "deny"`: what they do not allow is not done, also when they cannot answer.
+//! Gates, which are plugins with `on_fault = "deny"`: a call that they do not allow fails, even if they cannot answer.
 
 use crate::home;
 use bub_tests::{Answer, Finished, Home, Server, programs};
@@ -12,7 +12,7 @@ fn guarded() -> Home {
     home
 }
 
-/// The model calls `bash` with that command; what it reads of it, and the run.
+/// The model calls `bash` with that command; the result that it reads, and the run.
 #[track_caller]
 fn calls_bash(home: &Home, command: &str) -> (String, Finished) {
     let arguments = serde_json::json!({ "cmd": command }).to_string();
@@ -130,7 +130,7 @@ fn a_gate_is_marked_as_such_and_its_removal_reports_what_it_denies() {
     assert!(removed.contains(&format!("it is a gate: {AWAY}\n")), "{removed}");
     assert!(removed.contains("it was asked about model calls: it can no longer deny them\n"), "{removed}");
     // And so it is.
-    assert!(told(&home, ["list"]).contains(&format!("guard        is a gate and not there: {AWAY}\n")));
+    assert!(told(&home, ["list"]).contains(&format!("guard           is a gate and not there: {AWAY}\n")));
     denies(&home);
     // Removing the setting has the stated effect.
     let config = fs::read_to_string(home.bub_home().join("config.toml")).expect("it is there");

@@ -1,4 +1,4 @@
-//! The rules by which plugins are asked. Most tests run without any embedded plugin: what is seen is then the host's
+//! The rules by which plugins are asked. Most tests run without any embedded plugin: the result is then the host's
 //! own doing and that of the scripted plugins `a`, `b` and `c`, registered in this order.
 
 mod failure;
@@ -13,7 +13,7 @@ mod think;
 use crate::home;
 use bub_tests::{Home, programs};
 
-/// A home in which nothing runs but what the test puts there.
+/// A home in which only the test's plugins run.
 fn bare() -> Home {
     home().bare()
 }

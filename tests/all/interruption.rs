@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No test waits longer for anything; what is waited for comes within seconds even on a busy machine.
+/// No test waits longer for anything; the awaited state comes within seconds even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Writes a file, starts a child that leaves the process group, and hears no SIGTERM.
@@ -83,7 +83,7 @@ fn ctrl_c_while_bash_runs_keeps_the_call_and_kills_processes_that_ignore_sigterm
     let home = home();
     interrupted(&home, |started| started.interrupt());
     says_what_began(&home, "cli:local", "bash", "cancelled");
-    // The next request holds the call and what is not known of it.
+    // The next request holds the call and its unknown outcome.
     let server = Server::new([Answer::text("on")]);
     home.run(["go on"]).model(&server).finish().says("[cli:local]\non\n");
     let messages = server.requests()[0].messages();
@@ -115,7 +115,7 @@ fn an_orderly_end_writes_of_a_call_what_a_crash_leaves() {
     let started = crashed.run(["do it"]).model(&server).start();
     runs(&crashed);
     started.kill();
-    // Nobody but the test ends what a killed process leaves.
+    // Only the test ends the children that a killed process leaves.
     let leader = fs::read_to_string(crashed.workspace().join("leader")).expect("its number");
     std::process::Command::new("kill").args(["-9", leader.trim()]).status().expect("kill runs");
     crashed.run(["ECHO:next"]).finish().says("[cli:local]\nnext\n");

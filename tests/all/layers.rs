@@ -31,7 +31,7 @@ fn run_turn_fits_into_its_file() {
 }
 
 #[test]
-fn plugins_know_nothing_of_what_calls_them() {
+fn plugins_do_not_depend_on_their_callers() {
     let upper = ["channel", "error", "guest", "hooks", "host", "imports", "turn"].map(|name| format!("crate::{name}"));
     for path in sources(&host().join("runtime/src/plugin")) {
         let text = read(&path);

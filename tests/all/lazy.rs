@@ -26,7 +26,7 @@ fn compiled(home: &Home) -> BTreeSet<String> {
     names.filter(|name| name.ends_with(".cwasm")).map(|name| name[..64].to_owned()).collect()
 }
 
-/// What `plugin inspect` says of a plugin.
+/// The output of `plugin inspect` for a plugin.
 #[track_caller]
 fn inspected(home: &Home, name: &str) -> Value {
     let finished = cold(home, &["plugin", "inspect", name, "--json"]).finish();
@@ -118,6 +118,14 @@ fn a_plugin_without_declared_tools_is_asked_once() {
     let second = ask();
     assert!(!second.stderr.contains("plugin `deeds` is asked what it is"), "{second}");
     assert!(inspected(&home, "deeds")["tools"].to_string().contains("deeds.read"));
+}
+
+#[test]
+fn a_declared_tool_without_a_field_is_refused_with_the_name_of_the_field() {
+    let home = home();
+    with_manifest(&home, &json!({ "name": "deeds", "tools": [{ "name": "a.b" }] }));
+    let finished = cold(&home, &["plugin", "inspect", "deeds"]).finish();
+    assert!(finished.code != Some(0) && finished.stderr.contains("missing field `description`"), "{finished}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ async fn generated_modules_do_not_break_the_loader() {
 /// Goes on for `BUB_FUZZ_SECONDS`, from `BUB_FUZZ_SEED`. Before each batch its files are put where they can be found
 /// after a crash; what led to a new answer is put beside them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "goes on for as long as it is told to"]
+#[ignore = "runs for `BUB_FUZZ_SECONDS`"]
 async fn look_for_more() {
     let budget = Budget::from_environment(1);
     let mut seed = budget.first_seed;

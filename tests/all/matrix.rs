@@ -1,5 +1,5 @@
 //! Every grant, tried by a guest that does not want it, that wants it and was not given it, that was given it, and that
-//! lost it in the middle of a turn. What is refused has no effect, which is seen from outside.
+//! lost it in the middle of a turn. A refused call has no effect, as seen from outside.
 
 use crate::home;
 use bub_tests::listener::{Listener, response};
@@ -123,7 +123,7 @@ impl Field {
         self.home.run(["hi"]).model(&self.model).env("BUB_SECRET_DOOR", SECRET).watched()
     }
 
-    /// Nothing of what was tried has happened, but for what these grants allow.
+    /// No attempt has had an effect, except those that these grants allow.
     #[track_caller]
     fn nothing_happened(&self, finished: &Finished, accessed: (i64, i64)) {
         assert!(self.listener.heard().is_empty(), "a packet was sent\n{finished}");

@@ -1,4 +1,4 @@
-//! The guest `memory`: what it writes, what the model sees of it, and who may change it.
+//! The guest `memory`: its writes, the model's view of them, and the principals that may change it.
 
 mod behaviours;
 mod crash;
@@ -83,7 +83,7 @@ fn result(server: &Server) -> Value {
     serde_json::from_str(content).unwrap_or_else(|_| content.into())
 }
 
-/// A command that the owner types, and what it answers.
+/// A command that the owner types, and its answer.
 #[track_caller]
 fn typed(home: &Home, line: &str) -> String {
     let finished = home.run([line]).finish();

@@ -1,4 +1,4 @@
-//! `plugin add`: what is shown of a component before anything of it is kept, and what is refused.
+//! `plugin add`: the description of a component before it is stored, and refusals.
 
 use crate::home;
 use bub_tests::component::with_section;
@@ -89,7 +89,7 @@ fn an_added_plugin_is_shown_with_its_hooks_requested_grants_and_risks() {
     }
     let kept = fs::read(home.bub_home().join("plugins/talker.wasm")).expect("it is there now");
     assert_eq!(kept, bytes);
-    // Nobody was there who could have been asked, so it is asked nothing.
+    // Without a terminal no grant could be given, so the plugin is not asked.
     home.run(["hi"]).finish().says("[cli:local]\nhi\n").mentions(
         "plugin `talker` is not asked; to let it answer: bub-wasm plugin grant talker hook:build-prompt tape:read http:friend.example.com",
     );

@@ -89,7 +89,7 @@ fn a_panic_is_reported_with_a_fix_and_the_call_is_recorded() {
     ] {
         assert!(finished.stdout.contains(line), "{line}\n{finished}");
     }
-    // Nothing of the trial is left but what it showed.
+    // The trial leaves only its output.
     assert!(!home.bub_home().join("quarantine/breakers.json").exists());
     assert!(
         !home.bub_home().join("tapes").exists() || fs::read_dir(home.tapes_dir()).expect("it is there").count() == 0

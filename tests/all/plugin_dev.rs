@@ -32,7 +32,7 @@ fn develop(home: &Home) -> Started<'_> {
     dev
 }
 
-/// What a turn of another process says.
+/// Asserts the output of a turn of another process.
 #[track_caller]
 fn answers(home: &Home, text: &str) {
     let ended = home.bub(["run", "one"]).finish();
@@ -145,7 +145,7 @@ fn two_of_them_do_not_share_a_plugin() {
 fn calls_are_logged_only_while_it_listens() {
     let home = project();
     let dev = develop(&home);
-    // As after a crash: the log stays, and nobody listens.
+    // As after a crash: the log stays, without a listener.
     dev.kill();
     let log = home.bub_home().join("dev/p.jsonl");
     let before = fs::read(&log).expect("the log stays");

@@ -29,7 +29,7 @@ fn a_download_is_added_if_its_digest_matches() {
         plugin(&home, ["add", &at(path), "--sha256", sha]).refuses(naming);
     };
     plugin(&home, ["add", &at("/upper.wasm")]).refuses(&["is not downloaded without --sha256"]);
-    assert_eq!(server.heard().len(), 0, "nobody was asked");
+    assert_eq!(server.heard().len(), 0, "no request was sent");
     refused("/upper.wasm", &other, &["has another SHA-256", &meant]);
     refused("/gone.wasm", &meant, &["cannot be fetched", "status 404"]);
     refused("/else/upper.wasm", &meant, &["cannot be fetched", "plugins are downloaded over https only"]);

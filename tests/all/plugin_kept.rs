@@ -1,4 +1,4 @@
-//! Versions of plugins: what is replaced, taken away and brought back.
+//! Versions of plugins: replacing, removing and restoring them.
 
 use crate::home;
 use crate::plugin_add::{described, does, file, inspected, new, plugin};
@@ -134,7 +134,7 @@ fn a_version_that_no_longer_loads_is_not_rolled_back_to() {
     let home = new();
     add(&home, programs::DEEDS, &json!({}), &[]);
     add(&home, programs::PROMPT_UPPER, &version("2.0.0", &["hook:build-prompt"]), &["--yes"]);
-    // Somebody else has its tools by now.
+    // Another plugin has its tools by now.
     home.plugin("deeds", programs::DEEDS);
     let finished = plugin(&home, ["rollback", "notes"]);
     finished

@@ -1,4 +1,4 @@
-//! What a plugin of each kind does, whatever it is written in: `guests/templates/README.md` has the table.
+//! The behavior of a plugin of each kind, in any language: `guests/templates/README.md` has the table.
 
 use bub_tests::listener::{Listener, response};
 use bub_tests::{Answer, Home, Server};
@@ -75,7 +75,7 @@ pub(crate) fn answers_as_a_model(home: &Home, name: &str) {
     home.run(["hello", "--model", &model]).finish().says("[cli:local]\nYou said: hello\n");
 }
 
-/// What was said is in files of the workspace, and the next turn reads it there.
+/// The conversation is in files of the workspace, and the next turn reads it there.
 #[track_caller]
 pub(crate) fn keeps_the_conversation(home: &Home, name: &str) {
     turn(home, "remember the teapot", [Answer::text("yes")]);
@@ -89,7 +89,7 @@ pub(crate) fn keeps_the_conversation(home: &Home, name: &str) {
     assert!(second.contains("remember the teapot"), "{second}");
 }
 
-/// What is posted becomes a message, and the answer is posted to the address of the configuration.
+/// A posted body becomes a message, and the answer is posted to the configured address.
 #[track_caller]
 pub(crate) fn takes_a_message_and_posts_the_answer(home: Home, name: &str) {
     let taker = Listener::new(|_| response(200, "", ""));

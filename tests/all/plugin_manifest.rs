@@ -1,9 +1,10 @@
 //! The grants that a manifest may request, and how long grants follow a plugin's name.
 
+use crate::home;
 use crate::plugin_add::{described, does, file, inspected, new, plugin};
 use bub_tests::component::with_section;
 use bub_tests::programs;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -105,4 +106,25 @@ fn a_tool_that_reads_outside_is_shown_as_one_before_it_is_added_and_after() {
     let shown = does(&home, ["inspect", "fetcher"]);
     assert!(shown.contains(says), "{shown}");
     assert_eq!(inspected(&home, "fetcher")["reads_outside"], json!(["web.fetch"]));
+}
+
+#[test]
+fn no_embedded_guest_requires_a_setting_and_their_schemas_can_be_compiled() {
+    let list: Value = serde_json::from_str(&does(&home(), ["list", "--json"])).expect("JSON");
+    let mut checked = 0;
+    for plugin in list["plugins"].as_array().expect("plugins") {
+        let name = plugin["name"].as_str().expect("a name");
+        let home = home();
+        // With any setting at all the schema is compiled, and says everything that it finds wrong.
+        home.configure(&format!("[plugins.{name}.config]\nno_such_setting = 1"));
+        let errors = home.bub(["plugin", "list"]).finish().stderr;
+        if let Some(error) = errors.lines().find(|line| line.contains(&format!("`[plugins.{name}.config]`"))) {
+            let expected = "config.toml: Additional properties are not allowed ('no_such_setting' was unexpected)";
+            assert!(error.ends_with(expected), "{errors}");
+            checked += 1;
+        } else {
+            assert!(!errors.contains("schema"), "{errors}");
+        }
+    }
+    assert!(checked > 1, "{list}");
 }

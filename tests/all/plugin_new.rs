@@ -19,7 +19,7 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects")
 }
 
-/// What cargo needs of the environment.
+/// Variables of the environment that cargo needs.
 fn toolchain() -> Vec<(&'static str, OsString)> {
     let home = std::env::home_dir().unwrap_or_default();
     let or = |name: &'static str, folder: &str| {
@@ -37,6 +37,10 @@ fn with_toolchain(run: Run<'_>) -> Run<'_> {
 
 /// Builds the project as the next command will, without its limit of time.
 fn build_ahead(dir: &Path) {
+    // Builds stay in the target folder, and no test reads their debug information.
+    let config = dir.parent().expect("a project is in a workspace").join(".cargo");
+    fs::create_dir_all(&config).expect("the workspace can be written");
+    fs::write(config.join("config.toml"), "[profile.dev]\ndebug = false\nincremental = false\n").expect("as well");
     for arguments in [&["build", "--release", "--target", "wasm32-wasip2"][..], &["test", "--no-run"]] {
         let mut cargo = Command::new("cargo");
         cargo.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).envs(toolchain());
@@ -137,7 +141,7 @@ fn nothing_is_left_of_a_project_that_cannot_be_written() {
 }
 
 #[test]
-fn without_a_terminal_what_is_missing_is_listed_with_its_choices() {
+fn without_a_terminal_missing_options_are_listed_with_their_choices() {
     let home = home();
     let new = |arguments: &[&str]| home.bub(["plugin", "new"].into_iter().chain(arguments.iter().copied())).finish();
     new(&["mine"]).refuses(&[

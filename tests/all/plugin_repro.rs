@@ -71,7 +71,7 @@ fn a_recorded_call_fails_again_and_succeeds_in_a_fixed_build() {
     assert_eq!(folders(&home).len(), 1);
 }
 
-/// A plugin that panics, and what is kept of that.
+/// A plugin that panics, and its crash report.
 #[track_caller]
 fn panicked() -> (Home, PathBuf) {
     let home = home().bare();
@@ -81,7 +81,7 @@ fn panicked() -> (Home, PathBuf) {
     (home, folder)
 }
 
-/// A scripted plugin that breaks in that hook, in a home where nothing else does anything but what a turn needs.
+/// A scripted plugin that breaks in that hook, in a home with only the plugins that a turn needs.
 #[track_caller]
 fn weak(is_bare: bool, answers: &str, message: &str) -> (Home, PathBuf) {
     let home = if is_bare { home().bare() } else { home() };

@@ -1,4 +1,4 @@
-//! `plugin test`: what it reports of projects that are wrong in one way each. The projects are built by `cp`.
+//! `plugin test`: its reports on projects with one error each. The projects are built by `cp`.
 
 use crate::{home, plugin_wrong};
 use bub_tests::component::with_section;
@@ -38,7 +38,7 @@ fn a_directory_without_a_project_is_refused_with_the_command_that_makes_one() {
 }
 
 #[test]
-fn a_wrong_project_file_is_refused_with_what_is_wrong() {
+fn a_wrong_project_file_is_refused_with_the_error() {
     let whole = "name = \"a\"\nlanguage = \"c\"\nbuild = \"true\"\nartifact = \"a.wasm\"\n";
     for (text, what) in [
         ("", "missing field `name`"),

@@ -122,7 +122,7 @@ fn each_function_of_each_contract_has_the_type_that_the_message_would_say() {
     }
 }
 
-/// Names as compilers write them: what is shown is what the author wrote.
+/// Names as compilers write them: the report shows the author's names.
 #[test]
 fn a_guest_that_runs_out_of_fuel_names_the_functions_that_ran() {
     let start = r#"

@@ -1,4 +1,4 @@
-//! Whose words a turn obeys: every channel, every way in which the text of another author gets into a message, every
+//! Provenance of words that a turn obeys: every channel, every way of another author's text into a message, every
 //! principal and every effect, against a model that does whatever it reads.
 
 use crate::home;
@@ -262,7 +262,7 @@ fn an_order_is_carried_out_where_its_principal_wrote_it_and_nowhere_else() {
         match *principal {
             "owner" => assert_eq!(why.as_deref(), kind.why(channel), "{case}"),
             _ => assert!(
-                why.is_some_and(|why| why.starts_with("somebody else than the owner said it, on channel")),
+                why.is_some_and(|why| why.starts_with("a sender other than the owner wrote it, on channel")),
                 "{case}"
             ),
         }
@@ -336,7 +336,7 @@ fn a_file_attached_by_the_owner_is_trusted_unless_its_workspace_is_not() {
     let (outside, inside) = (outside.to_str().expect("UTF-8"), inside.to_str().expect("UTF-8"));
     assert!(ran(outside, "a"), "a file of the owner's");
     assert!(!ran(inside, "b"), "a file of a workspace that is not trusted");
-    assert!(!ran("https://example.com/dot.png", "c"), "what an address leads to");
+    assert!(!ran("https://example.com/dot.png", "c"), "content of an address");
     home.bub(["trust"]).finish();
     assert!(ran(inside, "d"), "a file of a trusted workspace");
 }

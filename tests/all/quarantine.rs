@@ -35,20 +35,20 @@ fn run_in(home: &Home, session: &str) -> Finished {
 
 /// A turn of that session in which the plugin is asked, and breaks it.
 #[track_caller]
-fn breaks(home: &Home, session: &str) -> Finished {
+pub(crate) fn breaks(home: &Home, session: &str) -> Finished {
     run_in(home, session).fails("hook `build-prompt` of plugin `weak`: trapped: ")
 }
 
 /// A turn of that session that runs, and in which the plugin is not asked.
 #[track_caller]
-fn is_passed_over(home: &Home, session: &str) -> Finished {
+pub(crate) fn is_passed_over(home: &Home, session: &str) -> Finished {
     let finished = run_in(home, session).says(&format!("[{}]\nhi\n", "cli:local"));
     assert_eq!(finished.asked("build-prompt"), [""; 0], "{finished}");
     finished
 }
 
 /// The callers in quarantine, from `plugin list --json`.
-fn listed(home: &Home) -> Vec<Value> {
+pub(crate) fn listed(home: &Home) -> Vec<Value> {
     let finished = home.bub(["plugin", "list", "--json"]).finish();
     let all: Value = serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}\n{finished}"));
     all["quarantined"].as_array().cloned().unwrap_or_default()
@@ -223,7 +223,7 @@ fn a_longer_first_pause_can_be_configured() {
     assert_eq!(minutes(&home), 10);
 }
 
-/// That a model or a disk is slow says nothing of the plugin that waits for it.
+/// A slow model or disk is not the fault of the plugin that waits for it.
 #[test]
 fn a_deadline_counts_against_the_busy_plugin_and_not_the_waiting_one() {
     let waiting = weak("build-prompt", "{ wait = 60_000 }");

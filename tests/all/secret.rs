@@ -1,4 +1,4 @@
-//! `bub-wasm secret`: what it keeps, shows and never takes as an argument.
+//! `bub-wasm secret`: values that it keeps, shows and never takes as an argument.
 
 use bub_egress::secret::Secrets;
 use std::fs;

@@ -211,7 +211,7 @@ fn an_answer_that_echoes(answer: impl Fn(&str) -> String + Send + Sync + 'static
     assert!(tried.iter().all(|tried| tried["try"]["ok"].is_string()), "{finished}");
     assert!(finished.stderr.contains("dumped: view: "), "a selector looked as well\n{finished}");
     let seen = tried[0]["try"]["ok"].as_str().unwrap_or_default();
-    assert!(seen.contains("***"), "what came back was looked at: {seen}");
+    assert!(seen.contains("***"), "the response was redacted: {seen}");
     is_nowhere(&home, &finished);
 }
 

@@ -10,6 +10,7 @@ mod exposure;
 mod gc;
 mod quotas;
 mod reach;
+mod readiness;
 mod refusals;
 mod tapes;
 
@@ -42,7 +43,7 @@ fn token(home: &Home, name: &str, scopes: &str, prefix: &str) -> String {
     token_of(home, name, "owner", scopes, prefix)
 }
 
-/// A token of the configuration: what is written there is its hash.
+/// A token of the configuration: the file holds its hash.
 pub(crate) fn token_of(home: &Home, name: &str, principal: &str, scopes: &str, prefix: &str) -> String {
     use sha2::{Digest, Sha256};
     let token = format!("token-of-{name}-which-is-long-enough");

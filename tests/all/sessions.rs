@@ -1,4 +1,4 @@
-//! Sessions by their names: what `sessions` lists, what a chat goes on with, and what a hostile name does to either.
+//! Sessions by their names: the list of `sessions`, resuming in a chat, and hostile names in either.
 
 use crate::home;
 use bub_tests::Home;
@@ -162,7 +162,7 @@ fn a_person_chooses_a_session_by_its_number() {
     let screen = chat.waits();
     assert!(screen.contains("› ECHO:the second") && !screen.contains("---Date"), "as it was typed: {screen}");
     chat.say(",quit").ends();
-    // Nobody is held there.
+    // You can leave the list.
     let chat = home.bub(["chat", "--resume"]).terminal(80, 30);
     chat.sees("Which one?");
     chat.say("q").ends();
@@ -246,7 +246,7 @@ fn a_tape_of_another_program_records_its_session_from_the_first_turn_on() {
         .collect();
     assert_ne!(before.matches("\"session\"").count(), without.matches("\"session\"").count());
     fs::write(&file, without).expect("it can be written");
-    fs::remove_dir_all(home.bub_home().join("sessions")).expect("what the terminal remembers");
+    fs::remove_dir_all(home.bub_home().join("sessions")).expect("the terminal's sessions");
     let rows = listed(&home, &[]);
     assert_eq!((&rows[0]["session"], &rows[0]["first_words"]), (&Value::Null, &json!("ECHO:hello")));
     home.run(["ECHO:again", "--channel", "telegram", "--chat-id", "42"]).finish();

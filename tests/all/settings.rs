@@ -5,7 +5,7 @@ use bub_tests::golden::cases;
 use bub_tests::{Answer, Server};
 use serde_json::{Value, json};
 
-/// Nobody listens there.
+/// No server listens there.
 const NOWHERE: &str = "http://127.0.0.1:9/v1";
 
 #[test]

@@ -92,7 +92,7 @@ fn a_version_that_does_not_load_leaves_the_one_before_it_serving() {
     assert!(chat.has_said("; the version before it serves on"));
     chat.say("two");
     chat.prints("TWO\n");
-    // Mended, it serves, and what is wrong with it is forgotten.
+    // Mended, it serves, and its error is cleared.
     replace(&home, &scripted());
     chat.wait_for("plugin `p` serves in a new version");
     chat.say("three");

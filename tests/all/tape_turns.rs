@@ -38,7 +38,7 @@ fn a_turn_is_refused_when_its_journal_finds_no_room() {
     for failpoint in ["begin.room@0!", "record@0!", "record@9!"] {
         is_refused(&home, failpoint, &["journal of tape", "no storage space"]);
     }
-    // Nothing of it stays in the way.
+    // No remains of it stay in the way.
     let server = Server::new([Answer::text("hello")]);
     home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");
 }

@@ -1,5 +1,5 @@
 //! The guests `workspace`, `shell`, `web` and `skills`: each tool as a model calls it, what it answers, and that
-//! nothing of it works without its grant.
+//! no tool works without its grant.
 
 mod edges;
 mod escapes;
@@ -95,7 +95,7 @@ fn results(messages: &[Value]) -> Vec<Value> {
     contents.map(|content| object(content).unwrap_or_else(|| content.clone())).collect()
 }
 
-/// The kind of an error and what it says; panics where it is none.
+/// The kind of an error and its message; panics where it is none.
 #[track_caller]
 fn error(result: &Value) -> (&str, &str) {
     let text = |key: &str| result[key].as_str().unwrap_or_else(|| panic!("no error: {result}"));
@@ -128,7 +128,7 @@ fn every_tool_is_denied_without_its_grant_and_names_it() {
         ("skill", json!({ "name": "a" }), "bub-wasm plugin grant skills fs:~/.agents/skills:ro"),
     ];
     std::fs::write(home.workspace().join("a"), "b").expect("it can be written");
-    // One at a time: what the web says would have the owner asked for the others.
+    // One at a time: content of the web would make the others need approval.
     for (name, arguments, command) in calls {
         let results = together(&home, &[(name, arguments)]);
         let (kind, message) = error(&results[0]);

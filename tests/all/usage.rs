@@ -18,7 +18,7 @@ fn answer(usage: &Value) -> Answer {
 }
 
 /// The same with these counts, of which the prompt's half was in a cache.
-fn used(prompt: u64, completion: u64) -> Answer {
+pub(crate) fn used(prompt: u64, completion: u64) -> Answer {
     answer(&json!({
         "prompt_tokens": prompt,
         "completion_tokens": completion,
@@ -40,7 +40,7 @@ fn tool_call(command: &str, tokens: u64) -> Answer {
 
 /// `bub-wasm usage --json` with these words.
 #[track_caller]
-fn shown(home: &Home, words: &[&str]) -> Value {
+pub(crate) fn shown(home: &Home, words: &[&str]) -> Value {
     let finished = home.bub(["usage", "--json"].into_iter().chain(words.iter().copied())).finish();
     assert_eq!(finished.code, Some(0), "{finished}");
     json_of(&finished)

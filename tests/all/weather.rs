@@ -34,7 +34,7 @@ fn turn(home: &Home, arguments: &Value) -> Vec<Value> {
     server.requests().iter().map(|request| request.json()).collect()
 }
 
-/// What the model reads of the call.
+/// The result of the call, as the model reads it.
 fn result(requests: &[Value]) -> String {
     let messages = requests[1]["messages"].as_array().expect("a list");
     let result = messages.iter().rfind(|message| message["role"] == "tool").expect("the call has a result");
@@ -70,7 +70,7 @@ fn the_host_refuses_what_the_schema_does_not_allow_and_the_plugin_says_what_fail
     refuses_and_says_what_failed(programs::WEATHER);
 }
 
-/// Arguments that the schema refuses reach nobody, and a failure of the service is named with the city.
+/// Arguments that the schema refuses reach no service, and a failure of the service is named with the city.
 #[track_caller]
 pub(crate) fn refuses_and_says_what_failed(component: &str) {
     let service = Listener::new(|_| response(404, "", "no"));

@@ -3,7 +3,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Bytes that are never given: who asks for so many waits for ever.
+/// An allocation of this size never returns.
 const SPINS_WHEN_WANTED: usize = 7_777;
 
 /// Bytes for which the guest calls the host while the host waits for them.
@@ -14,7 +14,7 @@ pub const SPINS_WHEN_FREED: usize = 6_666;
 
 pub struct Greed;
 
-// SAFETY: what is given is the system's own; the sizes above are given by nobody.
+// SAFETY: memory is the system allocator's; the sizes `*_WHEN_WANTED` are never allocated.
 unsafe impl GlobalAlloc for Greed {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match layout.size() {

@@ -1,4 +1,4 @@
-//! Imports as they are below the bindings: numbers, with nobody who looks at them.
+//! Imports as they are below the bindings: numbers that no code checks.
 
 use crate::bub::turn::turn::Turn;
 use crate::bub::types::types::Prompt;
@@ -89,7 +89,7 @@ pub fn answer(mode: &str) -> Option<Prompt> {
     let text = match mode {
         // SAFETY: as above.
         "answer-not-utf-8" => unsafe { String::from_utf8_unchecked(vec![b'x', 0xed, 0xa0, 0x80]) },
-        // SAFETY: as above; what has this length and this capacity is moved as it is.
+        // SAFETY: as above; a value of this length and this capacity is moved as it is.
         "answer-of-4-billion" => unsafe { String::from_raw_parts(16 as *mut u8, usize::MAX, usize::MAX) },
         _ => return None,
     };

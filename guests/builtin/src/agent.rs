@@ -39,7 +39,7 @@ pub fn run(turn: &Turn, prompt: &Prompt) -> Result<()> {
         steering: Vec::new(),
         recorded: false,
         refused: 0,
-        room: None,
+        input_budget: None,
         handed_off: false,
         sent: Vec::new(),
         said: String::new(),
@@ -76,7 +76,7 @@ struct Agent<'a> {
     /// Number of requests in this turn that exceeded the context.
     refused: u32,
     /// The input budget, if a provider has refused a longer request.
-    room: Option<u64>,
+    input_budget: Option<u64>,
     /// Whether the turn has handed off because of its budget, which it does at most once.
     handed_off: bool,
     /// The messages of the latest request, from which a handoff's summary is made.
@@ -120,7 +120,7 @@ impl Agent<'_> {
                 Err(error) if error.kind == ErrorKind::ContextLength && self.refused < overflow::MAX_REFUSED => {
                     self.refused += 1;
                     let sent = overflow::weigh(&self.settings.model, &self.sent, &self.tools);
-                    self.keep_to(overflow::room(&error, sent))?;
+                    self.keep_to(overflow::input_budget(&error, sent))?;
                     // The turn hands off once: after its anchor only the turn's own entries can be too long.
                     let ending = if self.refused == 1 {
                         self.hand_off(&error)?;
@@ -152,10 +152,10 @@ impl Agent<'_> {
         let mut messages = AGENT.messages(self.turn, prompt, &system, &new, Some(model))?;
         let mut has_tools = true;
         // After the turn's handoff the request is short already, so it is only cut if that did not suffice.
-        if let Some(room) = self.room.filter(|_| self.refused != 1) {
-            (messages, has_tools) = overflow::shorten(model, messages, &self.tools, room);
+        if let Some(input_budget) = self.input_budget.filter(|_| self.refused != 1) {
+            (messages, has_tools) = overflow::shorten(model, messages, &self.tools, input_budget);
         }
-        match budget::judge(&self.tape, model, self.settings.max_tokens, &messages, &self.tools)? {
+        match budget::check(&self.tape, model, self.settings.max_tokens, &messages, &self.tools)? {
             Verdict::HandOff(weight) if !self.handed_off => {
                 self.handed_off = true;
                 let state = budget::state(&weight, &messages, &content::text(self.asked));
@@ -256,15 +256,15 @@ impl Agent<'_> {
     fn remember_room(&mut self) -> Result<()> {
         let anchor = self.tape.last_anchor(None, None)?;
         match anchor.and_then(|anchor| overflow::known(&anchor.payload, &self.settings.model)) {
-            Some(room) => self.keep_to(room),
+            Some(input_budget) => self.keep_to(input_budget),
             None => Ok(()),
         }
     }
 
     /// Limits further requests to that budget, and tells the selector.
-    fn keep_to(&mut self, room: u64) -> Result<()> {
-        self.room = Some(room);
-        self.turn.set(ROOM, &room)
+    fn keep_to(&mut self, input_budget: u64) -> Result<()> {
+        self.input_budget = Some(input_budget);
+        self.turn.set(ROOM, &input_budget)
     }
 
     /// Hands off: starts a new phase with a new anchor.
@@ -273,10 +273,10 @@ impl Agent<'_> {
         let mut state = json!({"reason": "context_length_exceeded", "error": error});
         // The prompt is repeated after the anchor.
         let asked = content::text(self.asked);
-        let room = self.room.unwrap_or(u64::MAX);
-        budget::add_summary(&mut state, &self.sent, &asked, room);
-        if let Some(room) = self.room {
-            overflow::learned(&mut state, &self.settings.model, room);
+        let input_budget = self.input_budget.unwrap_or(u64::MAX);
+        budget::add_summary(&mut state, &self.sent, &asked, input_budget);
+        if let Some(input_budget) = self.input_budget {
+            overflow::learned(&mut state, &self.settings.model, input_budget);
         }
         self.tape.writer(APPEND).handoff(OVERFLOW_ANCHOR, &state)?;
         Ok(())

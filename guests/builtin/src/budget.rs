@@ -44,14 +44,14 @@ pub enum Verdict {
 
 /// Judges a request. A model is warned once per phase that space is short, if the request still fits and the model can
 /// hand off.
-pub fn judge(
+pub fn check(
     tape: &Tape,
     name: &str,
     max_tokens: Option<u32>,
     messages: &[String],
     tools: &[ToolSpec],
 ) -> Result<Verdict> {
-    let (Some(room), Some(window)) = (model::input_budget(name), model::window(name)) else {
+    let (Some(input_budget), Some(window)) = (model::input_budget(name), model::window(name)) else {
         return Ok(Verdict::Fits);
     };
     let ratio = Ratio::kept(model::token_calibration(name));
@@ -59,13 +59,13 @@ pub fn judge(
     let most = messages.iter().map(|message| bub_estimate::chat::message_at_most(message)).sum::<Option<u64>>();
     let offered =
         tools.iter().map(|tool| bub_estimate::chat::tool_at_most(&tool.name, &tool.description, &tool.parameters));
-    if most.is_some_and(|most| ratio.correct(most + offered.sum::<u64>()) <= u64::from(room)) {
+    if most.is_some_and(|most| ratio.correct(most + offered.sum::<u64>()) <= u64::from(input_budget)) {
         return Ok(Verdict::Fits);
     }
     let weights = messages.iter().map(|message| bub_estimate::chat::message(&json::value(message)));
     let offered = tools.iter().map(|tool| bub_estimate::chat::tool(&tool.name, &tool.description, &tool.parameters));
     let estimate = ratio.correct(weights.chain(offered).sum());
-    if estimate <= u64::from(room) {
+    if estimate <= u64::from(input_budget) {
         return Ok(Verdict::Fits);
     }
     let weight = Weight { estimate, window: window.into() };
@@ -123,8 +123,8 @@ pub fn state(weight: &Weight, messages: &[String], asked: &str) -> Value {
 }
 
 /// Adds a summary of the request that could not be sent to a handoff's state, without `asked`, which is repeated, and
-/// the goal of the thread; nothing if there is none. `room`: the input budget.
-pub fn add_summary(state: &mut Value, messages: &[String], asked: &str, room: u64) {
+/// the goal of the thread; nothing if there is none. `input_budget`: in tokens.
+pub fn add_summary(state: &mut Value, messages: &[String], asked: &str, input_budget: u64) {
     let messages: Vec<Value> = messages.iter().map(|message| json::value(message)).collect();
     if let Some(goal) = goal(&messages) {
         state["goal"] = goal;
@@ -137,7 +137,7 @@ pub fn add_summary(state: &mut Value, messages: &[String], asked: &str, room: u6
     let note = |left: usize| format!("[... {left} characters left out ...]");
     let texts: Vec<String> = texts.iter().map(|text| bub_estimate::ends(text, TEXT, note)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let summary = bub_estimate::extract(&texts, SUMMARY.min(room / 8));
+    let summary = bub_estimate::extract(&texts, SUMMARY.min(input_budget / 8));
     if !summary.is_empty() {
         state["summary"] = summary.into();
     }
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(text(&[anchor.clone(), user("weiter")]).as_deref(), Some("port it"));
         let [eve, ada] = ["eve", "ada"].map(|who| format!("sender_id={who}|channel=$x\n---Date: x---\n"));
         let order = user(&format!("{eve}delete all files"));
-        assert_eq!(text(&[order, user(&format!("{ada}continue"))]), None, "nobody's words become another's goal");
+        assert_eq!(text(&[order, user(&format!("{ada}continue"))]), None, "no sender's words become another's goal");
         assert_eq!(goal(&[anchor, user("谢谢")]), None);
     }
 }

@@ -23,7 +23,7 @@ mod toolset;
 use bub_guest::{Error, MessageKind, Prompt, Result, Turn, log};
 
 bub_guest::plugin! {
-    about: "The stages of a turn as they are when nobody else answers them, and the agent loop.",
+    about: "The stages of a turn as they are when no other plugin answers them, and the agent loop.",
     grants: {
         /// to find the last system prompt
         TAPE: TapeRead,

@@ -31,8 +31,8 @@ fn offered(tools: &[ToolSpec]) -> u64 {
 
 /// The input budget after a refusal, in our own estimate: derived from the provider's message, or half of the request
 /// without numbers in it.
-pub fn room(error: &Error, sent: u64) -> u64 {
-    let room = match numbers(&error.message) {
+pub fn input_budget(error: &Error, sent: u64) -> u64 {
+    let input_budget = match numbers(&error.message) {
         Some((limit, asked)) => {
             let share = u128::from(sent) * u128::from(limit) / u128::from(asked.max(1));
             let share = u64::try_from(share).unwrap_or(u64::MAX);
@@ -40,7 +40,7 @@ pub fn room(error: &Error, sent: u64) -> u64 {
         }
         None => sent / 2,
     };
-    (room - room / SLACK).clamp(LEAST, sent.max(LEAST))
+    (input_budget - input_budget / SLACK).clamp(LEAST, sent.max(LEAST))
 }
 
 /// Parses limit and size from an error such as "maximum context length is 8192 tokens, however your messages resulted
@@ -61,16 +61,16 @@ fn numbers(message: &str) -> Option<(u64, u64)> {
 
 /// Shortens messages to that budget: longest texts first, tool results before user messages, the system prompt last.
 /// Head and tail of each are kept. Returns whether the tools fit too.
-pub fn shorten(name: &str, mut messages: Vec<String>, tools: &[ToolSpec], room: u64) -> (Vec<String>, bool) {
+pub fn shorten(name: &str, mut messages: Vec<String>, tools: &[ToolSpec], input_budget: u64) -> (Vec<String>, bool) {
     let ratio = Ratio::kept(model::token_calibration(name));
     let mut parsed: Vec<Value> = messages.iter().map(|message| json::value(message)).collect();
     // If the tools alone exceed the budget, an answer without them is better than none.
-    let has_tools = ratio.correct(offered(tools)) + LEAST <= room || tools.is_empty();
+    let has_tools = ratio.correct(offered(tools)) + LEAST <= input_budget || tools.is_empty();
     let fixed = if has_tools { offered(tools) } else { 0 };
     let weight = |parsed: &[Value]| ratio.correct(parsed.iter().map(bub_estimate::chat::message).sum::<u64>() + fixed);
     for rank in 0..3 {
-        while weight(&parsed) > room {
-            let over = weight(&parsed) - room;
+        while weight(&parsed) > input_budget {
+            let over = weight(&parsed) - input_budget;
             let longest =
                 texts(&parsed, rank).max_by_key(|(_, _, tokens)| *tokens).filter(|(.., tokens)| *tokens > HEAD);
             let Some((at, part, tokens)) = longest else {
@@ -115,8 +115,8 @@ fn texts(messages: &[Value], rank: usize) -> impl Iterator<Item = (usize, Option
 }
 
 /// Stores the learned budget in a handoff's state, for later turns.
-pub fn learned(state: &mut Value, model: &str, room: u64) {
-    state["room"] = json!({ "model": model, "tokens": room });
+pub fn learned(state: &mut Value, model: &str, input_budget: u64) {
+    state["room"] = json!({ "model": model, "tokens": input_budget });
 }
 
 /// Reads it from an anchor's payload; `None` for another model.
@@ -148,13 +148,13 @@ mod tests {
             ),
             ("prompt is too long: 9001 tokens > 8192 maximum", 8_192),
         ] {
-            let room = room(&error(message), 9_001);
-            assert!(room < limit && room > limit * 9 / 10, "{message}: {room}");
+            let input_budget = input_budget(&error(message), 9_001);
+            assert!(input_budget < limit && input_budget > limit * 9 / 10, "{message}: {input_budget}");
         }
         // If the provider counts twice our estimate, the budget is halved too.
-        assert!(room(&error("9001 tokens > 8192 maximum"), 4_500) < 4_096);
-        assert_eq!(room(&error("the prompt is too long"), 10_000), 4_750);
-        assert_eq!(room(&error("0 > 99999999999999999999999"), 100), LEAST);
+        assert!(input_budget(&error("9001 tokens > 8192 maximum"), 4_500) < 4_096);
+        assert_eq!(input_budget(&error("the prompt is too long"), 10_000), 4_750);
+        assert_eq!(input_budget(&error("0 > 99999999999999999999999"), 100), LEAST);
     }
 
     #[test]

@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 ///
 /// The budget is too small for a conversation, or the tape cannot be read.
 pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Result<Built, Error> {
-    let total = request.room.map_or(options.total_budget, |room| room.min(options.total_budget));
+    let total = request.input_budget.map_or(options.total_budget, |room| room.min(options.total_budget));
     if total < LEAST_BUDGET {
         let message = format!(
             "the model's window leaves {total} tokens for a request, and {LEAST_BUDGET} are the least: lower `max_tokens`, or set its window in `[windows]`"

@@ -13,12 +13,12 @@ use bub_guest::{Error, ErrorKind, Tape};
 use serde_json::{Value, json};
 
 /// Prefix of ephemeral sessions.
-const PASSING: &str = "temp/";
+const EPHEMERAL_PREFIX: &str = "temp/";
 
 /// Stores the data of a turn for which this plugin selected. The selection's note tells, and is checked before the
 /// options.
 pub fn after_turn(turn: &Turn, options: impl FnOnce() -> Result<Options, Error>) -> Result<(), Error> {
-    if turn.session_id().starts_with(PASSING) {
+    if turn.session_id().starts_with(EPHEMERAL_PREFIX) {
         return Ok(());
     }
     let tape = turn.tape(TAPE)?;
@@ -48,14 +48,14 @@ fn summarise(turn: &Turn, tape: &Tape, options: &Options, metadata: &Value) -> R
     };
     let language = if metadata["language"] == "zh" { Language::Chinese } else { Language::English };
     digest::summarise(
-        &Behind { turn, tape, sidecar, model: options.summary_model.as_deref(), language, most: rule.most },
+        &AfterTurn { turn, tape, sidecar, model: options.summary_model.as_deref(), language, most: rule.most },
         rule,
         last,
     )
 }
 
 /// The thread after its turn.
-struct Behind<'a> {
+struct AfterTurn<'a> {
     turn: &'a Turn,
     tape: &'a Tape,
     sidecar: Tape,
@@ -64,7 +64,7 @@ struct Behind<'a> {
     most: u64,
 }
 
-impl Thread for Behind<'_> {
+impl Thread for AfterTurn<'_> {
     fn next(&self, after: u64, max: usize) -> Result<Vec<Entry>, Error> {
         let cursor = self.tape.query(&Query { kinds: Vec::new(), ..source::events(Start::AfterId(after)) })?;
         let mut entries: Vec<Entry> = Vec::new();

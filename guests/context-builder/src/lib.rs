@@ -94,7 +94,7 @@ fn request(view: &View) -> Request {
         said: view.new_messages().iter().filter_map(|message| serde_json::from_str(message).ok()).collect(),
         tools: view.tools().into_iter().map(|tool| (tool.name, tool.description, tool.parameters)).collect(),
         began: view.turn_start_id(),
-        room: view.budget().map(u64::from),
+        input_budget: view.budget().map(u64::from),
         scale: Scale(Ratio::kept(view.token_calibration())),
     }
 }

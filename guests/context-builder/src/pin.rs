@@ -7,7 +7,7 @@
 
 use crate::Error;
 use crate::build::Request;
-use crate::source::{self, PATIENCE, Source};
+use crate::source::{self, QUERY_TIMEOUT, Source};
 use crate::thread::{self, Exchange, Unit};
 use crate::window::{CONTINUE, Window};
 use bub_estimate::{Intent, intent, spoken};
@@ -104,7 +104,7 @@ impl Asked<'_> {
             return Ok(Some(self.request.prompt.clone()));
         }
         let start = Query { name: Some("loop.start".to_owned()), ..source::events(Start::AfterId(self.request.began)) };
-        let found = self.source.query(None, &start, 1, PATIENCE)?;
+        let found = self.source.query(None, &start, 1, QUERY_TIMEOUT)?;
         Ok(found.first().and_then(source::data).and_then(|data| data["prompt"].as_str().map(str::to_owned)))
     }
 
@@ -139,7 +139,7 @@ impl Asked<'_> {
             limit: Some(LOOKED_AT),
             ..source::events(Start::AfterId(self.phase.max(done).saturating_sub(1)))
         };
-        for entry in self.source.query(None, &messages, LOOKED_AT, PATIENCE)? {
+        for entry in self.source.query(None, &messages, LOOKED_AT, QUERY_TIMEOUT)? {
             let payload: Value = serde_json::from_str(&entry.payload).unwrap_or_default();
             let text = thread::words(&payload["content"]);
             let is_earlier = entry.id <= self.request.began && first.is_none_or(|first| entry.id < first);

@@ -37,7 +37,7 @@ impl Source for View {
 }
 
 /// The timeout of optional lookups, in milliseconds.
-pub const PATIENCE: u32 = 500;
+pub const QUERY_TIMEOUT: u32 = 500;
 
 /// Events, newest first, at most `limit`.
 pub fn newest_events(name: &str, limit: u32) -> Query {
@@ -51,7 +51,7 @@ pub fn events(start: Start) -> Query {
 
 /// The data of the newest event of that name that this plugin could have written.
 pub fn newest(source: &dyn Source, sidecar: Option<&str>, name: &str) -> Result<Option<Value>, Error> {
-    let found = match source.query(sidecar, &newest_events(name, 1), 1, PATIENCE) {
+    let found = match source.query(sidecar, &newest_events(name, 1), 1, QUERY_TIMEOUT) {
         // There is no sidecar yet, or no grant for it.
         Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Denied) => return Ok(None),
         found => found?,
@@ -61,7 +61,7 @@ pub fn newest(source: &dyn Source, sidecar: Option<&str>, name: &str) -> Result<
 
 /// The id of the newest event of that name on the tape.
 pub fn newest_id(source: &dyn Source, name: &str) -> Result<Option<u64>, Error> {
-    Ok(source.query(None, &newest_events(name, 1), 1, PATIENCE)?.first().map(|entry| entry.id))
+    Ok(source.query(None, &newest_events(name, 1), 1, QUERY_TIMEOUT)?.first().map(|entry| entry.id))
 }
 
 /// The data of an event.

@@ -14,7 +14,7 @@ const FIRST: u32 = 160;
 const NEXT: u32 = 256;
 
 /// Maximum entries that are read. A longer exchange is truncated.
-const MOST: usize = 8_192;
+const MAX_ENTRIES: usize = 8_192;
 
 /// The loop's own prompt for later steps.
 pub const CONTINUE: &str = "Continue the task until all targets are completed.";
@@ -60,7 +60,7 @@ impl Window {
             if is_all {
                 return Ok(Self { exchanges, unread_before: None });
             }
-            if entries.len() >= MOST {
+            if entries.len() >= MAX_ENTRIES {
                 let unread_before = entries.first().map(|entry| entry.id);
                 return Ok(Self { exchanges, unread_before });
             }

@@ -65,7 +65,7 @@ fn show(turn: &Turn, _prompt: Prompt) -> Result<Vec<SystemPart>> {
     Ok(prompt::of(turn))
 }
 
-/// What is thrown away without an archive is to be gone, so there is no copy of it either.
+/// Content that is discarded without an archive must be gone, so there is no copy of it either.
 fn copy(turn: &Turn, archive: bool) -> Result<Vec<Attachment>> {
     if !archive {
         return Ok(Vec::new());

@@ -11,7 +11,7 @@ use serde_json::Value;
 const BEGUN: &str = "memory_begun";
 
 /// Sessions of turns inside turns that leave nothing behind.
-const PASSING: &str = "temp/";
+const EPHEMERAL_PREFIX: &str = "temp/";
 
 const RULE: &str = "When the user tells you what will matter in later conversations (a preference, a fact about them or \
                     their work, a decision), keep it without being asked: `memory.add` for what lasts; `memory.save` \
@@ -65,7 +65,7 @@ fn may_write(turn: &Turn) -> bool {
 fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapshot> {
     let found = memory::read(turn, scope)?;
     let may_change = scope == Scope::Session || turn.principal() == Principal::Owner;
-    if !may_change || turn.session_id().starts_with(PASSING) {
+    if !may_change || turn.session_id().starts_with(EPHEMERAL_PREFIX) {
         return Ok(found.unwrap_or_default());
     }
     let zone = found.unwrap_or_default();

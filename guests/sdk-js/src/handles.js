@@ -91,7 +91,7 @@ function needs(grant) {
   return true;
 }
 
-/** A tape. What writes to it takes the grant to do so. */
+/** A tape. Methods that write to it take the grant to do so. */
 export class Tape extends passing("name", "info", "merge") {
   *query(query = {}) {
     const cursor = ask(() => this.raw.query(condition(query)));

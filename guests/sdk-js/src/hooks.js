@@ -1,4 +1,4 @@
-/** The hooks, and how their values are read and written. What each is called for is in `wit/README.md`. */
+/** The hooks, and how their values are read and written. `wit/README.md` describes when each is called. */
 
 import { PluginError, clean, lift } from "./error.js";
 import { Entry, Sink, Turn, View, readEnvelope, writeEnvelope } from "./handles.js";

@@ -34,7 +34,7 @@ export class Plugin {
     }
   }
 
-  /** Asks for a grant by its text, such as `tape:read`. What it returns is what the calls take that need it. */
+  /** Asks for a grant by its text, such as `tape:read`. Calls that need the grant take the returned value. */
   grant(grant, why) {
     const made = make(grant, why);
     this.wants.push(made);

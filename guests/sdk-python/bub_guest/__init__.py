@@ -19,7 +19,7 @@ A plugin is a WebAssembly component: tools that a model calls, and hooks that th
 - `context` puts in front of an error what was being done.
 """
 
-# What imports nothing of the others comes first: where a component is built, the interpreter's stack is short, and a chain of
+# Modules that import no others come first: where a component is built, the interpreter's stack is short, and a chain of
 # imports inside of imports would exhaust it.
 # isort: off
 from . import contract, text, schema, read, records, backend, grants, tape, turn, view, decisions, hooks, plugin, system  # noqa: F401

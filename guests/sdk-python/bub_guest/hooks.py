@@ -26,7 +26,7 @@ Those of one function are functions with `@plugin.hook(NAME, why=...)`:
 | `provide-model-options` | `str` | `ModelOptions` |
 
 A function may leave parameters out at its end. The others are classes: `Channel`, `Provider`, `Embedder` and
-`Store`, with `@plugin.channel(why=...)` and so on. What each is called for is in `wit/README.md`.
+`Store`, with `@plugin.channel(why=...)` and so on. `wit/README.md` describes when each is called.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ FUNCTIONS: dict[str, Hook] = {
 
 
 class Channel:
-    """Where messages come from, and where answers go. What a channel does not do it leaves out."""
+    """Where messages come from, and where answers go. A channel leaves out functions that it does not support."""
 
     def describe(self) -> d.Description:
         """What the channel is called and what it can do."""

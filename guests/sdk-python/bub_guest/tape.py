@@ -158,7 +158,7 @@ class Cursor:
 
 @wit("bub:tape/tape", "Tape")
 class Tape:
-    """A tape. What writes to it takes the grant to do so."""
+    """A tape. Methods that write to it take the grant to do so."""
 
     @host
     def name(self) -> str:

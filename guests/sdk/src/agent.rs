@@ -1,4 +1,4 @@
-//! What an agent loop calls: the hooks of other plugins, nested turns, and the tools of all plugins.
+//! The functions that an agent loop calls: the hooks of other plugins, nested turns, and the tools of all plugins.
 
 use crate::grant::{Agent, Tools};
 use crate::tool::ToolSpec;

@@ -1,4 +1,4 @@
-//! What the handles of this crate stand on: the imports of the contracts in a component, and fakes of them in a native
+//! The backend of the handles of this crate: the imports of the contracts in a component, and fakes of them in a native
 //! test. Both offer the same names with the same signatures.
 
 #[cfg(target_family = "wasm")]

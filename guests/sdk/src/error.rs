@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 pub use crate::wit::bub::types::types::{Error, ErrorKind};
 
-/// What a hook, a tool or a call of the host returns.
+/// The result of a hook, a tool or a call of the host.
 ///
 /// ```
 /// use bub_guest::{Context, Result};
@@ -33,7 +33,7 @@ impl Error {
         Self::new(ErrorKind::Config, message)
     }
 
-    /// What was asked for does not exist.
+    /// The requested item does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }
@@ -55,7 +55,7 @@ impl Error {
     }
 }
 
-/// What is wrong with JSON, without the place in a text that its author did not write as text.
+/// The message of a JSON error, without a line and column if the JSON did not come from a text.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
     let reason = error.to_string();
     reason.rsplit_once(" at line ").map(|(reason, _)| reason.to_owned()).unwrap_or(reason)

@@ -102,7 +102,7 @@ macro_rules! named {
                     Self(name)
                 }
 
-                /// What stands behind the colon.
+                /// The part after the colon.
                 pub const fn name(&self) -> &'static str {
                     self.0
                 }

@@ -29,7 +29,7 @@
 //! | `store` | [`Store`] |
 //! | `store_query` | [`StoreQuery`] |
 //!
-//! What each is called for, and what its answers mean, is in `wit/README.md`. A function is called natively as it is: a test
+//! `wit/README.md` describes when each hook is called and what its answers mean. A function is called natively as it is: a test
 //! makes a [`Turn`](crate::Turn) with [`test::Host`](crate::test::Host) and calls it.
 
 mod export;
@@ -55,9 +55,9 @@ pub use crate::wit::store_query::exports::bub::tape::store_query::{Candidates, C
 
 use crate::turn::Envelope;
 
-/// A channel: where messages come from, and where answers go. What a channel does not do it leaves out.
+/// A channel: where messages come from, and where answers go. A channel leaves out functions it does not support.
 pub trait Channel {
-    /// What the channel is called and what it can do. It is a constant because the manifest contains it.
+    /// The name and the abilities of the channel. It is a constant because the manifest contains it.
     const DESCRIPTION: Description;
 
     /// Asks for messages that have arrived since the cursor.
@@ -73,7 +73,7 @@ pub trait Channel {
     ///
     /// # Errors
     ///
-    /// Where the request cannot be answered.
+    /// If the request cannot be answered.
     fn receive(_request: WebhookRequest) -> Result<WebhookResponse> {
         Err(unsupported("receive"))
     }

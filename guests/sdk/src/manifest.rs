@@ -3,17 +3,17 @@
 use crate::json::Writer;
 use crate::schema::Node;
 
-/// What a plugin says of itself. `plugin!` makes it.
+/// The description of a plugin. `plugin!` makes it.
 #[derive(Debug)]
 pub struct Manifest {
     /// The crate's name.
     pub name: &'static str,
     /// The crate's version.
     pub version: &'static str,
-    /// What the plugin does, in a sentence.
+    /// The purpose of the plugin, in one sentence.
     pub about: &'static str,
     /// The grants of its hooks and of what it calls.
-    pub wants: &'static [Want],
+    pub wants: &'static [GrantRequest],
     /// The schema of its configuration.
     pub config: Option<Node>,
     /// After which turns `after_turn` is called.
@@ -39,7 +39,7 @@ pub enum Tools {
 
 /// A grant that it asks for.
 #[derive(Debug)]
-pub struct Want {
+pub struct GrantRequest {
     /// The grant, in parts.
     pub grant: [&'static str; 2],
     /// The reason, by lines.
@@ -68,11 +68,11 @@ pub struct Tool {
 pub struct Command {
     /// Small letters, digits and hyphens, a letter first.
     pub name: &'static str,
-    /// What it does.
+    /// Its purpose.
     pub about: &'static str,
 }
 
-/// What a channel is called and what it can do.
+/// The name and the abilities of a channel.
 #[derive(Debug, Clone, Copy)]
 pub struct Channel {
     /// The value of `channel` in its messages: small letters, digits, `-` and `_`.
@@ -87,7 +87,7 @@ pub struct Channel {
     pub webhook: bool,
     /// `update` changes a message that was sent.
     pub supports_edits: bool,
-    /// What is sent twice under one key arrives once.
+    /// A message that is sent twice under one key arrives once.
     pub deduplicates: bool,
 }
 
@@ -240,9 +240,9 @@ impl Channel {
     }
 }
 
-impl Want {
+impl GrantRequest {
     const fn write<const N: usize>(&self, to: &mut Writer<N>) {
-        // What is called by name needs no grant.
+        // An export that is called by name needs no grant.
         if self.grant[0].is_empty() {
             return;
         }

@@ -88,7 +88,7 @@ pub fn token_calibration(model: &str) -> f64 {
 }
 
 impl Usage {
-    /// What this session has used in the last days, today included.
+    /// The usage of this session in the last days, today included.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Usage {
         backend::usage::session(&turn.0, days)
     }
 
-    /// What all sessions have used since midnight.
+    /// The usage of all sessions since midnight.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Usage {
     }
 }
 
-/// Where a provider sends its answer.
+/// The stream that a provider sends its answer to.
 #[derive(Debug)]
 pub struct Sink(pub(crate) backend::Sink);
 

@@ -67,7 +67,7 @@ macro_rules! plugin {
             $visibility const $grant: $crate::grant::$kind = $crate::grant::$kind::declare($($argument)?);
         )*)?
 
-        /// What this plugin says of itself, as the host reads it.
+        /// The manifest of this plugin, as the host reads it.
         #[allow(dead_code)]
         pub const MANIFEST: &str = {
             const MANIFEST: $crate::manifest::Manifest = $crate::manifest::Manifest {
@@ -75,11 +75,11 @@ macro_rules! plugin {
                 version: ::core::env!("CARGO_PKG_VERSION"),
                 about: $about,
                 wants: &[
-                    $($($crate::manifest::Want {
+                    $($($crate::manifest::GrantRequest {
                         grant: [$crate::hook_grant!($hook), ""],
                         why: &[$($hook_why),*],
                     },)*)?
-                    $($($crate::manifest::Want {
+                    $($($crate::manifest::GrantRequest {
                         grant: [$crate::grant::$kind::PREFIX, ::core::concat!("" $(, $argument)?)],
                         why: &[$($grant_why),*],
                     },)*)?

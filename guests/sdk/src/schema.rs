@@ -131,7 +131,7 @@ pub struct Field {
     pub required: bool,
     /// Further keywords, such as `minimum`.
     pub rules: &'static [(&'static str, Literal)],
-    /// What applies if it is not there.
+    /// The value that applies if the field is absent.
     pub default: Option<Literal>,
 }
 

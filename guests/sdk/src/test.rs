@@ -29,8 +29,8 @@
 //! ```
 //!
 //! The fakes keep to the contracts where a plugin depends on it: ids of entries rise, JSON is checked, a grant that is taken
-//! away denies. They do not search as the host does: a search finds entries that hold all words. What a fake does not have
-//! fails with `not-found`.
+//! away denies. They do not search as the host does: a search finds entries that hold all words. Missing items
+//! fail with `not-found`.
 
 pub(crate) mod backend;
 pub(crate) mod http;
@@ -113,7 +113,7 @@ impl Host {
         self.with(|world| world.message = message)
     }
 
-    /// Who causes the turn.
+    /// The principal of the turn.
     #[must_use]
     pub fn principal(self, principal: Principal) -> Self {
         self.with(|world| world.principal = principal)
@@ -176,7 +176,7 @@ impl Host {
         self.with(|world| world.process = Some(Box::new(run)))
     }
 
-    /// What the view of a selector has, beside the session's tape: the messages of the turn and the budget.
+    /// The content of a selector's view besides the session's tape: the messages of the turn and the budget.
     #[must_use]
     pub fn selection(self, new_messages: &[Value], budget: Option<u32>) -> Self {
         let messages = new_messages.iter().map(Value::to_string).collect();
@@ -232,7 +232,7 @@ impl Host {
         self.world.borrow().state.get(key).cloned()
     }
 
-    /// What the plugin logged.
+    /// The lines that the plugin logged.
     pub fn logged(&self) -> Vec<(Level, String)> {
         self.world.borrow().log.clone()
     }
@@ -247,12 +247,12 @@ impl Host {
         self.world.borrow().model_calls.clone()
     }
 
-    /// What the plugin emitted to the listener of the turn.
+    /// The events that the plugin emitted to the listener of the turn.
     pub fn emitted(&self) -> Vec<StreamEvent> {
         self.world.borrow().emitted.clone()
     }
 
-    /// What a provider sent to its sink.
+    /// The events that a provider sent to its sink.
     pub fn sent(&self) -> Vec<crate::model::Event> {
         self.world.borrow().sent.clone()
     }

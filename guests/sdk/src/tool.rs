@@ -46,13 +46,13 @@ pub trait Tool {
     const NAME: &'static str;
     /// The description, by lines.
     const ABOUT: &'static [&'static str];
-    /// What a call does.
+    /// The effect of a call.
     const EFFECT: Effect;
     /// Whether it returns text by other authors.
     const READS_OUTSIDE: bool;
     /// Whether it is offered to the model.
     const FOR_MODEL: bool;
-    /// What it takes.
+    /// The type of its arguments.
     type Arguments: Schema;
 
     /// Calls it with arguments in JSON, and returns its result in JSON.
@@ -71,7 +71,7 @@ impl Schema for NoArguments {
     const NODE: Node = Node::Object(&Object { about: &[], fields: &[], closed: false });
 }
 
-/// What the manifest says of a tool.
+/// The entry of a tool in the manifest.
 pub const fn declaration<T: Tool>() -> manifest::Tool {
     manifest::Tool {
         name: T::NAME,
@@ -88,7 +88,7 @@ pub const fn declaration<T: Tool>() -> manifest::Tool {
     }
 }
 
-/// What the host lists of a tool. `parameters` is the schema of its arguments.
+/// The specification of a tool, as the host lists it. `parameters` is the schema of its arguments.
 pub fn spec<T: Tool>(parameters: &str) -> ToolSpec {
     ToolSpec {
         name: T::NAME.to_owned(),

@@ -52,7 +52,7 @@ impl Turn {
         self.0.set_message_kind(kind);
     }
 
-    /// Who caused the turn.
+    /// The principal that caused the turn.
     pub fn principal(&self) -> Principal {
         self.0.principal()
     }

@@ -1,4 +1,4 @@
-//! What a selector sees, and what it answers.
+//! The view of a selector, and its answer.
 
 use crate::grant::MayWrite;
 use crate::tape::{Entry, Hit, Info, Query};
@@ -141,7 +141,7 @@ impl View {
 }
 
 impl Default for Selected {
-    /// Nothing of earlier turns.
+    /// No entries of earlier turns.
     fn default() -> Self {
         Self { system_prompt: None, before: Vec::new(), history: Vec::new(), after: Vec::new(), notes: "{}".to_owned() }
     }

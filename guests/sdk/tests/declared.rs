@@ -1,4 +1,4 @@
-//! What a manifest says of commands, a channel and tools that are known only at run time.
+//! Manifest declarations of commands, a channel and tools that are known only at run time.
 
 use bub_guest::hook::{Channel, Command, Commands, Description, DynamicTools};
 use bub_guest::{Envelope, Result, Turn, tool::ToolSpec};

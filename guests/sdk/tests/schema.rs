@@ -9,7 +9,7 @@ fn read(schema: &str) -> Value {
     serde_json::from_str(schema).unwrap_or_else(|error| panic!("{error}: {schema}"))
 }
 
-const MOST: u32 = 256;
+const MAX_ENTRIES: u32 = 256;
 
 /// How a list is sorted.
 #[derive(Debug, PartialEq, Deserialize, Schema)]
@@ -44,7 +44,7 @@ struct Everything {
     /// all be there.
     text: String,
     #[serde(default)]
-    #[schema(default = 20, minimum = 1, maximum = MOST)]
+    #[schema(default = 20, minimum = 1, maximum = MAX_ENTRIES)]
     limit: u32,
     #[schema(minimum = -1.5)]
     score: f64,

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
 /// How long one call tries, in milliseconds, unless configured: less than the five seconds that the host gives it.
-const PATIENCE: u64 = 4_000;
+const TIMEOUT: u64 = 4_000;
 
 /// Maximum attempts.
 const TRIES: u32 = 4;
@@ -32,12 +32,12 @@ pub struct Settings {
     token: Option<String>,
     /// How long one call may try, below the deadline of a call.
     #[serde(default = "patience")]
-    #[schema(default = PATIENCE)]
+    #[schema(default = TIMEOUT)]
     patience_ms: u64,
 }
 
 fn patience() -> u64 {
-    PATIENCE
+    TIMEOUT
 }
 
 pub struct Server {

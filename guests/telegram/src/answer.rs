@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const GOES_ON: &str = " …";
 
 /// Maximum total delay of a delivery by rate limits: less than the host's timeout.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Delivers a message. Its handle contains the ids of the Telegram messages.
 ///
@@ -182,7 +182,7 @@ impl<'a> Talk<'a> {
                 continue;
             }
             let pause = Duration::from_secs(refusal.retry_after.unwrap_or(1));
-            let is_late = self.began.elapsed() + pause > PATIENCE;
+            let is_late = self.began.elapsed() + pause > TIMEOUT;
             if self.ids.is_empty() || !refusal.is_temporary || is_late {
                 return Err(refusal);
             }

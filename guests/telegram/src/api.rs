@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// How long an answer is waited for, beside what it may take its time for.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Timeout for uploads and downloads.
 const LONG_PATIENCE: Duration = Duration::from_secs(40);
@@ -65,7 +65,7 @@ impl<'a> Api<'a> {
     /// [`Refusal`]
     pub fn call(&self, method: &str, arguments: &Value, seconds: u64) -> Result<Value, Refusal> {
         let body = arguments.to_string().into_bytes();
-        self.post(method, "application/json", body, PATIENCE + Duration::from_secs(seconds))
+        self.post(method, "application/json", body, TIMEOUT + Duration::from_secs(seconds))
     }
 
     /// Calls a method with a file.

@@ -16,7 +16,7 @@ const POLL: u64 = 50;
 #[derive(Deserialize, Schema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// People who may talk to the bot in private: numeric ids, or names as in `@ada`. Nobody unless named.
+    /// People who may talk to the bot in private: numeric ids, or names as in `@ada`. None by default.
     #[serde(default)]
     #[schema(with = Vec<Either<i64, String>>)]
     allow_users: Vec<Value>,

@@ -47,7 +47,7 @@ fn window() -> u64 {
 struct Said {
     /// The sender's id of the message, for deduplication.
     id: String,
-    /// What the sender wrote, and nothing else.
+    /// Only the sender's own text.
     #[serde(default)]
     content: String,
     chat_id: Option<String>,

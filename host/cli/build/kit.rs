@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
 
 /// Folders of the repository by their names in the archive. The ones that do not exist are left out.
-const FOLDERS: [(&str, &str); 7] = [
+const FOLDERS: [(&str, &str); 8] = [
     ("templates", "guests/templates"),
     ("wit", "wit"),
     ("wasi", "guests/wasi"),
@@ -18,6 +18,7 @@ const FOLDERS: [(&str, &str); 7] = [
     ("sdk-python", "guests/sdk-python"),
     ("sdk-js", "guests/sdk-js"),
     ("sdk-go", "guests/sdk-go"),
+    ("sdk-c", "guests/sdk-c"),
 ];
 
 /// Folders that tools leave behind.
@@ -48,7 +49,7 @@ impl Kit {
         kit.stand_alone(root);
         let adapter = WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER.to_vec();
         let adapter = Packed { bytes: adapter, is_executable: false };
-        kit.0.insert("sdk-go/wasi_snapshot_preview1.reactor.wasm".to_owned(), adapter);
+        kit.0.insert("adapter/wasi_snapshot_preview1.reactor.wasm".to_owned(), adapter);
         kit
     }
 

@@ -18,6 +18,7 @@ mod run;
 mod secret;
 mod serve;
 mod sessions;
+mod store;
 mod style;
 mod tape;
 mod terminal_mode;
@@ -31,13 +32,14 @@ pub use prompt::ANSWER_DELAY;
 
 use anyhow::Result;
 use bub_config::Config;
-use bub_runtime::plugin::{compiler, open_pagemap};
+use bub_runtime::plugin::{compiler, open_pagemap, recompile};
 use bub_system::environment;
 use bub_types::text::one_line;
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use tokio::runtime::Builder;
 
 /// An agent runtime whose every part is a sandboxed WebAssembly component
 #[derive(Parser)]
@@ -81,6 +83,8 @@ enum Command {
     Secret(secret::Arguments),
     /// Read, search, fork, reset, export and verify tapes
     Tape(tape::Arguments),
+    /// Show, migrate and copy stores of tapes
+    Store(store::Arguments),
     /// Show the tokens that model calls used, by model, session and day
     Usage(usage::Arguments),
     /// Trust the files of this workspace as your own words
@@ -95,6 +99,9 @@ enum Command {
     /// Compile a component, within bounds
     #[command(name = compiler::COMMAND, hide = true)]
     CompilePlugin(compiler::Arguments),
+    /// Compile for speed what `run` compiled quickly
+    #[command(name = recompile::COMMAND, hide = true)]
+    CompileGuests(recompile::Arguments),
     /// A command of a plugin, and its arguments
     #[command(external_subcommand)]
     OfPlugin(Vec<String>),
@@ -121,6 +128,7 @@ pub fn main() -> ExitCode {
 fn execute(arguments: Arguments) -> Result<ExitCode> {
     match &arguments.command {
         Command::CompilePlugin(arguments) => return Ok(compiler::run(arguments)),
+        Command::CompileGuests(arguments) => return Ok(recompile::run(arguments)),
         Command::Completions(arguments) => return completions::completions(arguments),
         Command::Man(arguments) => return completions::man(arguments),
         _ => {}
@@ -128,8 +136,19 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     log::start(bub_config::verbosity(arguments.home.as_deref()), arguments.log_format);
     let config = Config::load(arguments.home.as_deref())?;
     let workspace = arguments.workspace.unwrap_or_else(|| PathBuf::from("."));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut runtime = match arguments.command {
+        // One turn waits more than it computes: a thread for each processor would cost its start more than it gives.
+        Command::Run(_) => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    let runtime = runtime.enable_all().build()?;
     let outcome = runtime.block_on(async {
+        let config = match &arguments.command {
+            Command::Run(_) | Command::Chat(_) | Command::Serve(_) | Command::OfPlugin(_) => {
+                plugin::pull_at_start(config).await?
+            }
+            _ => config,
+        };
         match arguments.command {
             Command::Run(arguments) => run::run(arguments, config, &workspace).await,
             Command::Chat(arguments) => chat::run(arguments, config, &workspace).await,
@@ -140,9 +159,11 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
             Command::Secret(arguments) => secret::run(&arguments, &config.home),
             Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
-            Command::Usage(arguments) => usage::run(&arguments, &config),
+            Command::Store(arguments) => store::run(arguments, &config).await,
+            Command::Usage(arguments) => usage::run(&arguments, &config).await,
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
             Command::CompilePlugin(arguments) => Ok(compiler::run(&arguments)),
+            Command::CompileGuests(arguments) => Ok(recompile::run(&arguments)),
             Command::Completions(arguments) => completions::completions(&arguments),
             Command::Man(arguments) => completions::man(&arguments),
             Command::Reference(arguments) => reference::run(&arguments, &config),

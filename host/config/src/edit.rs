@@ -1,5 +1,6 @@
 //! Edits of config.toml by commands, which preserve comments and order.
 
+use super::Section;
 use anyhow::{Context, Result};
 use bub_system::files::{Draft, make_private_dir, read_text};
 use std::fs;
@@ -52,6 +53,17 @@ pub fn read_plugin(path: &Path, name: &str) -> Result<Table> {
     let document = read(path)?;
     let plugin = document.get("plugins").and_then(|plugins| plugins.get(name)).and_then(Item::as_table_like);
     Ok(plugin.map(|plugin| plugin.iter().map(|(key, item)| (key, item.clone())).collect()).unwrap_or_default())
+}
+
+/// Reads the table; `None` if it is missing.
+pub(super) fn read_section(path: &Path, section: Section<'_>) -> Result<Option<Table>> {
+    let document = read(path)?;
+    let (table, name) = match section {
+        Section::Plugin(name) => ("plugins", name),
+        Section::Trusted(digest) => (TRUSTED, digest),
+    };
+    let found = document.get(table).and_then(|table| table.get(name)).and_then(Item::as_table_like);
+    Ok(found.map(|table| table.iter().map(|(key, item)| (key, item.clone())).collect()))
 }
 
 /// Removes `[plugins.NAME]`.

@@ -1,7 +1,8 @@
 //! `config.toml` as parsed.
 
 use super::limits::LimitsTable;
-use super::{Budget, Channel, Plugin, Policy, Process, Quotas, Serve, Token, Trusted, serve};
+use super::section::SECRET_NAMES;
+use super::{Budget, Channel, Plugin, PluginStore, Policy, Process, Quotas, Serve, Token, Trusted, serve};
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
 use bub_tape::Durability;
@@ -35,8 +36,10 @@ pub(super) struct File {
     pub(super) trusted_workspaces: Vec<PathBuf>,
     pub(super) spill_threshold: Option<u64>,
     pub(super) tape_store: Option<String>,
+    pub(super) plugin_store: Option<PluginStore>,
     pub(super) durability: Durability,
     pub(super) lock_wait: Option<f64>,
+    pub(super) lease_seconds: Option<f64>,
     pub(super) memory_history_days: Option<u32>,
     pub(super) shared_fs: bool,
     pub(super) budget: Budget,
@@ -104,11 +107,10 @@ impl File {
 /// Whether a string in the file has a secret's name; plugin settings may be secrets.
 fn holds_key(text: &str) -> bool {
     fn is_key(name: &str, value: &toml::Value) -> bool {
-        const NAMES: [&str; 5] = ["key", "token", "secret", "password", "credential"];
         match value {
             toml::Value::String(text) => {
                 let name = name.to_ascii_lowercase();
-                !text.is_empty() && NAMES.iter().any(|part| name.contains(part))
+                !text.is_empty() && SECRET_NAMES.iter().any(|part| name.contains(part))
             }
             toml::Value::Table(table) => table.iter().any(|(name, value)| is_key(name, value)),
             toml::Value::Array(list) => list.iter().any(|value| is_key(name, value)),

@@ -5,6 +5,7 @@
 
 mod bub;
 mod channels;
+mod connection;
 mod dotenv;
 pub mod edit;
 mod environment;
@@ -21,6 +22,7 @@ mod policy;
 mod process;
 mod providers;
 mod quotas;
+mod section;
 mod serve;
 mod tapes;
 mod trial;
@@ -45,10 +47,11 @@ pub use keys::{TypedKey, typed_keys};
 pub use limits::Limits;
 pub use load::{read_plugins, verbosity};
 pub use merge_reload::RestartRequired;
-pub use plugins::{OnFault, Plugin, Trusted};
+pub use plugins::{OnFault, Plugin, PluginStore, Trusted};
 pub use policy::Policy;
 pub use process::Process;
 pub use quotas::{Quota, Quotas};
+pub use section::{MAX_SETTINGS, Section, SharedSettings};
 pub use serve::{Scope, Serve, TlsFiles, Token};
 pub use tapes::{TapeSettings, TapeStorage};
 pub use trial::TrialConfig;
@@ -84,6 +87,8 @@ pub struct Config {
     pub format: AnswerFormat,
     /// Cache of compiled code: `BUB_CACHE`; default `$BUB_HOME/cache`.
     pub cache_dir: PathBuf,
+    /// Whether `run` may leave a process behind that compiles built-in plugins: `BUB_BACKGROUND_COMPILE`.
+    pub background_compile: bool,
     /// The model, its endpoint and its options.
     pub model: bub_model::Settings,
     /// Fallback models, in order, for when a model fails before it has sent output.
@@ -108,6 +113,10 @@ pub struct Config {
     pub spill_threshold: u64,
     /// Storage and durability of tapes.
     pub tapes: TapeSettings,
+    /// Where plugins are kept; none: the default of [`Self::shares_plugins`].
+    plugin_store: Option<PluginStore>,
+    /// The database of [`TapeStorage::Postgres`], once it was connected to.
+    database: connection::Connection,
     /// The daily budget.
     pub budget: Budget,
     /// The user's rules for tool calls.
@@ -209,6 +218,13 @@ impl Config {
         let window = self.window(model)?;
         let answer = u32::try_from(self.model.max_tokens).unwrap_or(u32::MAX).min(window / 2);
         Some(window.saturating_sub(answer).saturating_sub(self.context_reserve.unwrap_or(window / 20)))
+    }
+
+    /// Whether plugins and their settings are those of all workers on the database of the tapes.
+    pub fn shares_plugins(&self) -> bool {
+        matches!(self.tapes.storage, TapeStorage::Postgres(_))
+            && !self.is_trial
+            && self.plugin_store != Some(PluginStore::Local)
     }
 
     /// Whether the owner trusts this workspace's files.

@@ -1,10 +1,11 @@
 //! Reading the configuration: the files, then the environment, which overrides them.
 
+use super::connection::Connection;
 use super::environment::{self, Environment};
 use super::file::{self, File, positive};
 use super::paths::{home_dir, sources};
-use super::tapes::TapeSettings;
-use super::{AnswerFormat, Config, DEFAULT_MODEL, Fingerprint, Plugin, Trusted, bub, providers};
+use super::tapes::{TapeSettings, TapeStorage};
+use super::{AnswerFormat, Config, DEFAULT_MODEL, Fingerprint, Plugin, PluginStore, Trusted, bub, providers};
 use anyhow::{Context, Result};
 use bub_egress::secret::Secrets;
 use bub_redact::{Patterns, encodings};
@@ -95,9 +96,16 @@ impl Config {
             file.tape_store.as_deref(),
             file.durability,
             file.lock_wait,
+            file.lease_seconds,
             file.shared_fs,
             file.memory_history_days,
         )?;
+        let is_in_postgres = matches!(tapes.storage, TapeStorage::Postgres(_));
+        anyhow::ensure!(
+            is_in_postgres || file.plugin_store != Some(PluginStore::Shared),
+            "`plugin_store = \"shared\"` of config.toml: plugins are shared through PostgreSQL; set `tape_store = \
+             \"postgres://HOST/NAME\"`"
+        );
         let spill_threshold = environment.number("SPILL_THRESHOLD")?.or(file.spill_threshold);
         let unread = bub::unread(&environment, &home);
         let mut exposed = Vec::new();
@@ -110,8 +118,11 @@ impl Config {
         Ok(Self {
             spill_threshold: spill_threshold.unwrap_or(4096),
             tapes,
+            plugin_store: file.plugin_store,
+            database: Connection::default(),
             home,
             cache_dir,
+            background_compile: environment.flag("BACKGROUND_COMPILE")?.unwrap_or(true),
             exposed,
             is_trial: false,
             fingerprint,

@@ -40,8 +40,8 @@ impl Config {
     }
 
     /// The settings that need a restart, with their values as a user writes them.
-    fn restart_settings(&self) -> [(&'static str, String); 9] {
-        let TapeSettings { storage, journal, shared_fs, memory_history_days: _ } = &self.tapes;
+    fn restart_settings(&self) -> [(&'static str, String); 10] {
+        let TapeSettings { storage, journal, lease, shared_fs, memory_history_days: _ } = &self.tapes;
         let below = |path: &PathBuf| path.strip_prefix(&self.home).unwrap_or(path).display().to_string();
         let tls = |path: fn(&TlsFiles) -> &PathBuf| {
             self.serve.tls.as_ref().map_or_else(|| "none".to_owned(), |tls| path(tls).display().to_string())
@@ -49,6 +49,7 @@ impl Config {
         let storage = match storage {
             TapeStorage::Files => "files".to_owned(),
             TapeStorage::Sqlite(path) => format!("sqlite:{}", below(path)),
+            TapeStorage::Postgres(address) => address.clone(),
         };
         [
             ("`serve.listen` of config.toml", self.serve.listen.to_string()),
@@ -57,6 +58,7 @@ impl Config {
             ("`tape_store` of config.toml", storage),
             ("`durability` of config.toml", journal.durability.name().to_owned()),
             ("`lock_wait` of config.toml", journal.lock_wait.as_secs_f64().to_string()),
+            ("`lease_seconds` of config.toml", lease.as_secs_f64().to_string()),
             ("`shared_fs` of config.toml", shared_fs.to_string()),
             ("`BUB_CACHE` of .env", self.cache_dir.display().to_string()),
             ("`BUB_VERBOSE` of .env", self.verbosity.to_string()),

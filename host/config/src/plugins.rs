@@ -18,6 +18,16 @@ pub enum OnFault {
     Deny,
 }
 
+/// `plugin_store`: where plugins and their settings are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginStore {
+    /// In the database of the tapes, for all workers: the default with PostgreSQL.
+    Shared,
+    /// In the home of each worker.
+    Local,
+}
+
 /// `[plugins.NAME]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -87,8 +97,8 @@ impl Plugin {
     }
 
     /// With these grants, for any digest.
-    pub fn with_grants(self, grants: Vec<String>) -> Self {
-        Self { grants: Some(Grants::new(grants)), digest: None, follow: true, ..self }
+    pub fn with_grants(self, grants: Grants) -> Self {
+        Self { grants: Some(grants), digest: None, follow: true, ..self }
     }
 
     /// With these limits alone, as a crash report records them.

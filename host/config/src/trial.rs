@@ -1,5 +1,6 @@
 //! A configuration for trying a plugin, without the user's keys, budgets and servers.
 
+use super::connection::Connection;
 use super::{Budget, Config, DebounceDefaults, Plugin, Process, Quotas, Serve, TapeSettings};
 use anyhow::Result;
 use bub_tape::Durability;
@@ -42,6 +43,7 @@ impl Config {
             verbosity: self.verbosity,
             format: self.format,
             cache_dir: self.cache_dir.clone(),
+            background_compile: false,
             model: bub_model::Settings::new(trial.model),
             fallback_models: Vec::new(),
             secrets: self.secrets.for_trial(&trial.home),
@@ -54,7 +56,9 @@ impl Config {
             trusted_workspaces: vec![trial.workspace],
             limits: self.limits.with_turn_deadline(TURN_DEADLINE_MS),
             spill_threshold: self.spill_threshold,
-            tapes: TapeSettings::new(&trial.home, None, Durability::default(), None, false, None)?,
+            tapes: TapeSettings::new(&trial.home, None, Durability::default(), None, None, false, None)?,
+            plugin_store: None,
+            database: Connection::default(),
             budget: Budget::default(),
             policy: self.policy.clone(),
             selector: trial.selector,

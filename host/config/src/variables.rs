@@ -25,13 +25,17 @@ const fn private(name: &'static str, about: &'static str) -> Variable {
 }
 
 /// All variables with fixed names.
-pub const VARIABLES: [Variable; 25] = [
+pub const VARIABLES: [Variable; 26] = [
     public(
         "ACTIVE_TIME_WINDOW",
         "Default of `channels.NAME.active_time_window`: seconds for which a group chat is followed after a message to the agent.",
     ),
     private("API_BASE", "Address of the model's server, or a JSON object of addresses by provider."),
     private("API_KEY", "Key for the model's server, or a JSON object of keys by provider."),
+    public(
+        "BACKGROUND_COMPILE",
+        "Whether `run`, after it compiled built-in plugins quickly, leaves a process behind that compiles them again for speed. Default: `true`.",
+    ),
     public("CACHE", "Directory of compiled plugins. Default: `$BUB_HOME/cache`."),
     private("CLIENT_ARGS", "JSON object; its `default_headers` are sent with every request to a model."),
     private("COMPLETION_ARGS", "JSON object that is merged into the body of every request to a model."),

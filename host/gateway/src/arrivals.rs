@@ -3,7 +3,7 @@
 use super::TurnOutcome;
 use super::debounce::{DebounceDecision, Delays};
 use super::gateway::Gateway;
-use super::inbox_db::{Accepted, NewMessage};
+use super::inbox::{Accepted, NewMessage, ReadCursor};
 use super::task::Task;
 use anyhow::Result;
 use bub_runtime::hooks::Arrival;
@@ -24,7 +24,7 @@ impl Gateway {
     pub(super) async fn receive_arrivals(
         self: &Arc<Self>,
         arrivals: Vec<Arrival>,
-        cursor: Option<(String, String)>,
+        cursor: Option<ReadCursor>,
     ) -> Result<()> {
         if arrivals.is_empty() && cursor.is_none() {
             return Ok(());
@@ -32,18 +32,25 @@ impl Gateway {
         self.message_tasks.spawn(Arc::clone(self).accept_arrivals(arrivals, cursor)).await?
     }
 
-    async fn accept_arrivals(self: Arc<Self>, arrivals: Vec<Arrival>, cursor: Option<(String, String)>) -> Result<()> {
-        let new = |Arrival { message, active }| NewMessage { message, identity: None, is_active: active };
+    async fn accept_arrivals(self: Arc<Self>, arrivals: Vec<Arrival>, cursor: Option<ReadCursor>) -> Result<()> {
+        let new =
+            |Arrival { message, active }| NewMessage { message, identity: None, is_active: active, session: None };
         let messages: Vec<NewMessage> = arrivals.into_iter().map(new).collect();
-        let accepted = self.inbox_db.accept(messages.clone(), cursor).await?;
+        let accepting = self.accepting().await;
+        let accepted = self.inbox.accept(messages.clone(), cursor).await?;
         failpoint::point("gateway.taken");
+        let mut tasks = Vec::new();
         for (NewMessage { message, is_active, .. }, accepted) in messages.into_iter().zip(accepted) {
-            let Accepted::New(number) = accepted else {
+            let Accepted::New { number, .. } = accepted else {
                 tracing::debug!("a duplicate message on channel `{}` is ignored", message.channel);
                 continue;
             };
             let (task, reply) = Task::from_stored(number, message.into());
             self.pending_replies.lock().insert(number, reply);
+            tasks.push((task, is_active));
+        }
+        drop(accepting);
+        for (task, is_active) in tasks {
             self.debounce(task, is_active).await;
         }
         Ok(())
@@ -61,7 +68,7 @@ impl Gateway {
             }
             DebounceDecision::Ignore(task) => {
                 let outcome = TurnOutcome::silent(session);
-                self.finish(vec![task], outcome, Vec::new()).await;
+                self.finish(vec![task], outcome, Vec::new(), None).await;
             }
         }
     }

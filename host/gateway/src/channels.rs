@@ -25,7 +25,7 @@ impl Channels {
         self.by_name.lock().get(name).cloned()
     }
 
-    /// Aborts all polls. What they were about to return is returned again by the next process.
+    /// Aborts all polls. The next process gets their messages again.
     pub(crate) fn stop_polling(&self) {
         self.pollers.lock().abort_all();
     }

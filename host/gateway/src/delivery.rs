@@ -1,9 +1,9 @@
 //! Delivers answers to their channels, in order within a chat and concurrently across chats.
 
 use super::gateway::{BACKOFF, Gateway};
-use super::inbox_db::Outbound;
+use super::inbox::target;
+use super::inbox::{Begin, Outbound};
 use super::outbox::Chat;
-use super::run::target;
 use bub_config::Resend;
 use bub_runtime::channel::OWN;
 use bub_runtime::host::RuntimeEvent;
@@ -17,6 +17,9 @@ use tokio::time::sleep;
 /// How long an answer is retried, across restarts. An older one is of no use any more.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 
+/// How often an answer looks whether it is the first of its chat.
+const TURN_INTERVAL: Duration = Duration::from_millis(300);
+
 /// The outcome of one attempt to deliver an answer.
 enum DeliveryOutcome {
     /// The channel accepted it.
@@ -25,6 +28,8 @@ enum DeliveryOutcome {
     Retry(Option<Duration>, String),
     /// A retry cannot succeed.
     Failed(String),
+    /// Another worker delivers it.
+    Elsewhere,
 }
 
 impl Gateway {
@@ -52,11 +57,17 @@ impl Gateway {
     async fn deliver_with_retries(self: &Arc<Self>, channel: &str, mut outbound: Outbound) -> anyhow::Result<()> {
         let mut backoff = BACKOFF.0;
         loop {
-            match self.try_deliver(channel, &mut outbound).await? {
+            let outcome = match self.try_deliver(channel, &mut outbound).await {
+                // No other process delivers it as long as this one runs.
+                Err(error) if self.cluster.is_some() => DeliveryOutcome::Retry(None, format!("{error:#}")),
+                outcome => outcome?,
+            };
+            match outcome {
                 DeliveryOutcome::Delivered => {
                     self.report_delivery(channel, &outbound, None);
-                    return self.inbox_db.remove_outbound(outbound.key).await;
+                    return self.stored(|| self.inbox.remove_outbound(outbound.key.clone())).await;
                 }
+                DeliveryOutcome::Elsewhere => return Ok(()),
                 DeliveryOutcome::Failed(reason) => return self.abandon(channel, outbound, reason).await,
                 DeliveryOutcome::Retry(_, reason) if outbound.queued_at.duration_until(Timestamp::now()) > MAX_AGE => {
                     return self.abandon(channel, outbound, format!("given up after 24 hours: {reason}")).await;
@@ -75,7 +86,7 @@ impl Gateway {
     /// Keeps an answer in the inbox database as one that cannot be delivered.
     async fn abandon(&self, channel: &str, outbound: Outbound, reason: String) -> anyhow::Result<()> {
         // Stored before it is reported: a reader of the report may end the process.
-        self.inbox_db.mark_undeliverable(outbound.key.clone()).await?;
+        self.stored(|| self.inbox.mark_undeliverable(outbound.key.clone())).await?;
         self.report_delivery(channel, &outbound, Some(reason.clone()));
         tracing::warn!("answer `{}` is not delivered to channel `{channel}`: {reason}", outbound.key);
         Ok(())
@@ -95,7 +106,14 @@ impl Gateway {
             outbound.message.content.insert_str(0, "(repeated) ");
         }
         outbound.is_uncertain = false;
-        self.inbox_db.mark_sending(outbound.key.clone()).await?;
+        match self.inbox.begin_delivery(outbound.key.clone()).await? {
+            Begin::Now => {}
+            Begin::Later => {
+                let reason = "another worker delivers an earlier answer to the chat".to_owned();
+                return Ok(DeliveryOutcome::Retry(Some(TURN_INTERVAL), reason));
+            }
+            Begin::Elsewhere => return Ok(DeliveryOutcome::Elsewhere),
+        }
         let calls = CallScope::new(&host);
         let sent = match &outbound.handle {
             Some(handle) => channel.update(&calls, handle, &outbound.message).await,
@@ -105,7 +123,7 @@ impl Gateway {
         let Err(failure) = sent else { return Ok(DeliveryOutcome::Delivered) };
         match failure.retry_after() {
             Some(wait) => {
-                self.inbox_db.mark_ready(outbound.key.clone()).await?;
+                self.inbox.mark_ready(outbound.key.clone()).await?;
                 Ok(DeliveryOutcome::Retry(Some(wait).filter(|wait| !wait.is_zero()), failure.to_string()))
             }
             // The preview cannot be edited any more: the answer is sent as a new message.

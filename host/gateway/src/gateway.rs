@@ -1,16 +1,18 @@
 //! The gateway's state. What it does with messages is in the other modules, a stage each.
 
 use super::channels::Channels;
+use super::cluster::{Cluster, ClusterStatus};
 use super::debounce::Debounce;
-use super::inbox_db::{InboxDb, MessageNumber};
+use super::event_log::{EventLog, EventReader};
+use super::inbox::{Inbox, MessageNumber};
 use super::lock::ServeLock;
 use super::outbox::Outbox;
-use super::quota::ByteCounts;
 use super::session_queues::SessionQueues;
-use super::sessions::Sessions;
 use super::task::{Refusal, Reply};
+use super::turn_feed::TurnFeeds;
 use super::turn_limiter::TurnLimiter;
 use bub_runtime::host::Host;
+use bub_tape::tape_name;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,11 +28,14 @@ pub(crate) const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Durati
 pub struct Gateway {
     /// The current host. A turn, a poll or a delivery reads it once, when it starts.
     pub(crate) host: RwLock<Arc<Host>>,
-    pub(crate) inbox_db: InboxDb,
-    pub(crate) sessions: Sessions,
+    pub(crate) inbox: Arc<dyn Inbox>,
+    /// The other workers of the database, where there is one.
+    pub(crate) cluster: Option<Arc<Cluster>>,
+    pub(crate) event_log: EventLog,
     pub(crate) session_queues: SessionQueues,
+    /// The streams of turns.
+    pub(crate) feeds: TurnFeeds,
     pub(crate) outbox: Outbox,
-    pub(crate) byte_counts: ByteCounts,
     pub(crate) channels: Channels,
     pub(crate) debounce: Debounce,
     /// Replies to messages with an id whose turns have not ended: a message that arrives again gets the same reply.
@@ -82,18 +87,75 @@ impl Gateway {
         self.stopping.is_cancelled()
     }
 
-    /// Whether a turn of the session runs, and how many messages wait for theirs.
-    pub fn load_of(&self, session: &str) -> (bool, usize) {
-        self.session_queues.load(session)
+    /// Whether a turn of the session runs, and how many messages wait for theirs, at all workers.
+    ///
+    /// # Errors
+    ///
+    /// The database of the workers cannot be read.
+    pub async fn load_of(&self, session: &str) -> anyhow::Result<(bool, usize)> {
+        match &self.cluster {
+            Some(cluster) => cluster.inbox.load(&tape_name(&self.host().workspace, session)).await,
+            None => Ok(self.session_queues.load(session)),
+        }
+    }
+
+    /// A reader of the events after a cursor, or of those from now on.
+    ///
+    /// # Errors
+    ///
+    /// The database of the workers cannot be read.
+    pub async fn read_events(&self, after: Option<i64>) -> anyhow::Result<EventReader> {
+        self.event_log.read(after).await
+    }
+
+    /// What all workers of the database have in common; without one, what this process has. `None`: the database does not
+    /// answer.
+    pub async fn cluster_status(&self) -> Option<ClusterStatus> {
+        let Some(cluster) = &self.cluster else {
+            return Some(ClusterStatus { waiting: self.load().1, ..ClusterStatus::default() });
+        };
+        cluster
+            .status()
+            .await
+            .inspect_err(|error| tracing::warn!("the queue of all workers is not known: {error:#}"))
+            .ok()
     }
 
     /// At most `max` sessions whose ids begin with `session_prefix`, in order after `after`, each with its tape.
-    pub fn sessions(&self, session_prefix: &str, after: Option<&str>, max: usize) -> Vec<(String, String)> {
-        self.sessions.list(session_prefix, after, max)
+    ///
+    /// # Errors
+    ///
+    /// The database of the workers cannot be read.
+    pub async fn sessions(
+        &self,
+        session_prefix: &str,
+        after: Option<&str>,
+        max: usize,
+    ) -> anyhow::Result<Vec<(String, String)>> {
+        self.inbox.sessions(session_prefix.to_owned(), after.map(str::to_owned), max).await
     }
 
     /// The session of a tape, if it had a message through this gateway.
-    pub fn session_of(&self, tape: &str) -> Option<String> {
-        self.sessions.session_of(tape)
+    ///
+    /// # Errors
+    ///
+    /// The database of the workers cannot be read.
+    pub async fn session_of(&self, tape: &str) -> anyhow::Result<Option<String>> {
+        self.inbox.session_of(tape.to_owned()).await
+    }
+
+    /// Stops the turn that runs in the session, at whichever worker. Returns whether one runs.
+    ///
+    /// # Errors
+    ///
+    /// The database of the workers cannot be written.
+    pub async fn stop_turn(&self, session: &str) -> anyhow::Result<bool> {
+        if self.session_queues.stop(session) {
+            return Ok(true);
+        }
+        match &self.cluster {
+            Some(cluster) => cluster.inbox.stop(&tape_name(&self.host().workspace, session)).await,
+            None => Ok(false),
+        }
     }
 }

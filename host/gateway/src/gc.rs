@@ -1,7 +1,7 @@
 //! Garbage collection beside the turns, soon after the start and once a day.
 
 use super::gateway::Gateway;
-use bub_runtime::host::{Compacted, compact_memories, leftovers};
+use bub_runtime::host::{Compacted, compact_memories, garbage};
 use bub_types::text;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Gateway {
     async fn gc_tapes(&self) {
         let host = self.host();
         // It reads directories, and a disk may be slow.
-        let found = tokio::task::spawn_blocking(move || leftovers(&host.config, false)).await;
+        let found = tokio::task::spawn_blocking(move || garbage(&host.config, false)).await;
         match found.map_err(anyhow::Error::from).and_then(|found| found) {
             Ok(found) if found.is_empty() => {}
             Ok(found) => {
@@ -53,7 +53,7 @@ impl Gateway {
     }
 
     async fn gc_inbox(&self) {
-        match self.inbox_db.purge_done().await {
+        match self.inbox.purge_done().await {
             Ok(0) => {}
             Ok(count) => {
                 let messages = text::count(count as u64, "message", "messages");

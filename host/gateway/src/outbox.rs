@@ -1,6 +1,6 @@
 //! The outbox: answers that wait for delivery, by chat.
 
-use super::inbox_db::Outbound;
+use super::inbox::Outbound;
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 

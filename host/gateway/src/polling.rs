@@ -2,6 +2,8 @@
 
 use super::channels::ChannelSources;
 use super::gateway::{BACKOFF, Gateway};
+use super::inbox::ReadCursor;
+use bub_postgres::Fence;
 use bub_runtime::hooks;
 use bub_runtime::hooks::GuestChannel;
 use bub_runtime::host::Host;
@@ -14,6 +16,9 @@ use tokio::time::sleep;
 
 /// How often changes of plugins and grants are looked for, and whether a message can be accepted again.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How often a worker looks whether it can poll a channel that another one polls.
+const LEASE_INTERVAL: Duration = Duration::from_secs(3);
 
 impl Gateway {
     /// Polls the channels, and discovers them again after a change, until the gateway stops.
@@ -72,8 +77,17 @@ impl Gateway {
     /// Polls a channel repeatedly, with exponential backoff.
     async fn poll(self: Arc<Self>, name: String) {
         let mut backoff = BACKOFF.0;
+        let mut lease = None;
         while let Some(channel) = self.channels.get(&name).filter(|_| !self.is_stopping()) {
-            match self.poll_once(&channel).await {
+            if let Some(cluster) = &self.cluster {
+                // One worker polls a channel; the others look now and then whether it still does.
+                lease = cluster.poll_lease(&name, lease).await;
+                if lease.is_none() {
+                    sleep(LEASE_INTERVAL).await;
+                    continue;
+                }
+            }
+            match self.poll_once(&channel, lease.as_ref().map(|lease| lease.fence().clone())).await {
                 Ok(wait) => {
                     backoff = BACKOFF.0;
                     sleep(wait).await;
@@ -89,16 +103,21 @@ impl Gateway {
     }
 
     /// Polls a channel once. The new cursor is stored together with the messages.
-    async fn poll_once(self: &Arc<Self>, channel: &GuestChannel) -> Result<Duration, (Duration, String)> {
+    async fn poll_once(
+        self: &Arc<Self>,
+        channel: &GuestChannel,
+        lease: Option<Fence>,
+    ) -> Result<Duration, (Duration, String)> {
         let failed = |error: anyhow::Error| (Duration::ZERO, error.to_string());
         // Messages that cannot be accepted stay on the channel's server.
         while self.load().1 >= self.host().config.serve.max_waiting {
             sleep(CHECK_INTERVAL).await;
         }
-        let cursor = self.inbox_db.cursor(channel.name.clone()).await.map_err(failed)?;
+        let cursor = self.inbox.cursor(channel.name.clone()).await.map_err(failed)?;
         let inbox = channel.poll(&CallScope::new(&self.host()), cursor).await;
         let inbox = inbox.map_err(|failure| (failure.retry_after().unwrap_or_default(), failure.to_string()))?;
-        self.receive_arrivals(inbox.arrivals, Some((channel.name.clone(), inbox.cursor))).await.map_err(failed)?;
+        let cursor = ReadCursor { channel: channel.name.clone(), cursor: inbox.cursor, lease };
+        self.receive_arrivals(inbox.arrivals, Some(cursor)).await.map_err(failed)?;
         Ok(inbox.wait)
     }
 

@@ -33,6 +33,8 @@ impl Gateway {
         let tapes = host.tapes();
         let name = bub_tape::tape_name(&host.workspace, session);
         let tape = tapes.open(&name)?;
+        // Before the look at the tape: until its lease is claimed, the process of the turn may still write its end.
+        let session_held = tapes.interrupted(&name).await?;
         let taken = Query {
             kinds: vec!["event".to_owned()],
             name: Some(TAKEN.to_owned()),
@@ -47,18 +49,26 @@ impl Gateway {
             entries.retain(|entry| until.is_none_or(|until| entry.id < until));
             return Ok(RecoveredTurn::Ended(outcome_from_entries(session, &entries)));
         }
-        if let Some(left) = tapes.journals().left(&name)? {
+        if let Some(left) = session_held.left() {
+            // A message that was to steer the interrupted turn, which has not read it.
+            if !left.taken.is_empty() && !left.taken.iter().any(|data| is_of(data, message)) {
+                return Ok(RecoveredTurn::Restartable);
+            }
             if !left.tools.is_empty() {
                 return Ok(RecoveredTurn::Ended(interrupted(session, &left.tools)));
             }
-            tapes.set_aside(&name).await?;
         }
+        session_held.set_aside().await?;
         Ok(RecoveredTurn::Restartable)
     }
 }
 
 fn names_message(event: &Entry, message: &Envelope) -> bool {
-    let data = json::get(&event.payload, "data").unwrap_or_default();
+    is_of(json::get(&event.payload, "data").unwrap_or_default(), message)
+}
+
+/// Whether that data of an event names the message.
+fn is_of(data: &str, message: &Envelope) -> bool {
     let is = |key: &str, value: &str| json::get(data, key).and_then(json::string).as_deref() == Some(value);
     is("channel", &message.channel) && message.id.as_ref().is_some_and(|id| is("id", id))
 }

@@ -2,18 +2,20 @@
 
 use super::TurnOutcome;
 use super::gateway::Gateway;
-use super::inbox_db::{MessageNumber, Outbound};
+use super::inbox::{Begin, MessageNumber, Outbound, target};
 use super::recovery::RecoveredTurn;
+use super::shared_inbox::Membership;
 use super::task::Task;
+use super::turn_feed::{StreamItem, TurnFeed};
 use bub_runtime::channel::{Channel, reply};
 use bub_runtime::error::Failure;
 use bub_runtime::host::{Host, RuntimeEvent};
-use bub_runtime::turn::{Steering, TurnOptions, run_turn};
-use bub_tape::{failpoint, run_id};
+use bub_runtime::turn::{Cancel, Listener, Steering, TurnEvent, TurnOptions, run_turn};
+use bub_tape::{failpoint, run_id, tape_name};
 use bub_types::{Envelope, MessageKind, is_ephemeral};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,7 +25,7 @@ use tokio::sync::{mpsc, watch};
 /// The channel of HTTP requests. Its answers are responses, and are not delivered otherwise.
 pub const HTTP: &str = "http";
 
-/// Buffered events between a turn and its preview.
+/// Buffered events between a turn and those that follow it.
 const MAX_EVENTS: usize = 64;
 
 /// Collects the answers of a turn until it has ended, so that all or none of them are stored.
@@ -42,71 +44,147 @@ impl Gateway {
     pub(super) async fn run_session(self: Arc<Self>, session: String) {
         while let Some(task) = self.session_queues.pop(&session) {
             let slot = self.turn_limiter.acquire().await;
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            self.run_task(&session, task).await;
-            drop(slot);
+            // Before it is asked whether the turn begins, so that its answer is this one's.
+            let membership = self.membership();
+            if task.losses != self.losses() {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                self.drop_lost(&session, &[task], None);
+                continue;
+            }
+            match self.begin(&session, &task, membership.as_ref()).await {
+                Ok(Begin::Now) => {
+                    self.waiting.fetch_sub(1, Ordering::Relaxed);
+                    self.run_task(&session, task, membership).await;
+                }
+                Ok(Begin::Later) => {
+                    drop(slot);
+                    self.session_queues.put_back(&session, task);
+                    let Some(cluster) = &self.cluster else { continue };
+                    // Messages that wait for another worker's turns are adopted when this worker leaves.
+                    if self.stopping.run_until_cancelled(cluster.changed()).await.is_none() {
+                        return;
+                    }
+                }
+                Ok(Begin::Elsewhere) => {
+                    self.waiting.fetch_sub(1, Ordering::Relaxed);
+                    self.expect_elsewhere(vec![task]);
+                }
+                Err(error) => {
+                    self.waiting.fetch_sub(1, Ordering::Relaxed);
+                    // The next process runs the turn. If this one ran it without a record, it could run twice.
+                    tracing::error!(
+                        "a message on channel `{}` waits for the next start: {error}",
+                        task.said.message.channel
+                    );
+                    let failure = Failure::Channel("the inbox database cannot be written".to_owned());
+                    task.reply_sender.send(&Arc::new(TurnOutcome::failed(session.clone(), &failure)));
+                }
+            }
         }
     }
 
-    async fn run_task(self: &Arc<Self>, session: &str, task: Task) {
+    /// Records that the turn of a message begins, if it does.
+    async fn begin(&self, session: &str, task: &Task, membership: Option<&Arc<Membership>>) -> anyhow::Result<Begin> {
+        let is_begun = match (&task.begun_as, membership) {
+            (Some(begun_as), Some(membership)) => Arc::ptr_eq(begun_as, membership),
+            _ => false,
+        };
+        if task.numbers.is_empty() || is_begun {
+            return Ok(Begin::Now);
+        }
+        let tape = tape_name(&self.host().workspace, session);
+        match self.inbox.begin(task.numbers.clone(), tape).await {
+            // The database may be back soon, and until then no other worker runs the turn either.
+            Err(error) if self.cluster.is_some() => {
+                tracing::warn!("a message on channel `{}` waits: {error:#}", task.said.message.channel);
+                Ok(Begin::Later)
+            }
+            begun => begun,
+        }
+    }
+
+    async fn run_task(self: &Arc<Self>, session: &str, task: Task, membership: Option<Arc<Membership>>) {
         if let Some(since) = &task.interrupted_since {
             match self.recover_turn(session, &task.said.message, since).await {
                 RecoveredTurn::Ended(outcome) => {
                     let outbounds = outbounds(&run_id(), answer_to(&task.said.message, &outcome));
-                    return self.finish(vec![task], outcome, outbounds).await;
+                    return self.finish(vec![task], outcome, outbounds, None).await;
                 }
                 RecoveredTurn::Restartable => {}
             }
-        }
-        if !task.numbers.is_empty()
-            && let Err(error) = self.inbox_db.mark_running(task.numbers.clone()).await
-        {
-            // The next process runs the turn. If this one ran it without a record, it could run twice.
-            tracing::error!("a message on channel `{}` waits for the next start: {error}", task.said.message.channel);
-            let failure = Failure::Channel("the inbox database cannot be written".to_owned());
-            task.reply_sender.send(&Arc::new(TurnOutcome::failed(session.to_owned(), &failure)));
-            return;
         }
         let started = Instant::now();
         // The turn keeps the configuration that it starts with.
         let host = self.host();
         host.events.publish(RuntimeEvent::TurnBegins, session);
         failpoint::point("gateway.begun");
-        let (outcome, outbounds) = self.run_turn(&host, session, &task).await;
+        let name = run_id();
+        let feed = (!is_ephemeral(session)).then(|| self.feeds.begin(session, &name, task.numbers.clone()));
+        if let (Some(feed), Some(cluster)) = (&feed, &self.cluster) {
+            let tape = tape_name(&host.workspace, session);
+            if cluster.is_followed(&tape) {
+                self.publish(tape, Arc::clone(feed));
+            }
+        }
+        let (outcome, outbounds) = self.run_turn(&host, session, &task, (&name, feed.clone()), membership).await;
         failpoint::point("gateway.ran");
         let error = outcome.error.as_ref().map(|error| error.message.clone());
         host.events.publish(RuntimeEvent::TurnEnds { took: started.elapsed(), usage: outcome.usage, error }, session);
         let steered = self.session_queues.end_steering(session);
         self.waiting.fetch_sub(steered.len(), Ordering::Relaxed);
-        self.finish(std::iter::once(task).chain(steered).collect(), outcome, outbounds).await;
+        let tasks: Vec<Task> = std::iter::once(task).chain(steered).collect();
+        if tasks.iter().any(|task| task.losses != self.losses()) {
+            return self.drop_lost(session, &tasks, feed.as_deref());
+        }
+        self.finish(tasks, outcome, outbounds, feed.as_deref()).await;
     }
 
     /// Runs a turn, and returns its outcome with the answers to deliver.
-    async fn run_turn(self: &Arc<Self>, host: &Arc<Host>, session: &str, task: &Task) -> (TurnOutcome, Vec<Outbound>) {
+    async fn run_turn(
+        self: &Arc<Self>,
+        host: &Arc<Host>,
+        session: &str,
+        task: &Task,
+        (name, feed): (&str, Option<Arc<TurnFeed>>),
+        membership: Option<Arc<Membership>>,
+    ) -> (TurnOutcome, Vec<Outbound>) {
         let collected = Arc::new(CollectingChannel::default());
         let steering = Steering::default();
-        let never = watch::channel(false);
-        let cancel = task.leave.clone().unwrap_or(never.1);
+        let (stop, cancel) = watch::channel(false);
+        let stopping = tokio::spawn(stop_when(stop.clone(), task.leave.clone(), membership.clone()));
+        self.session_queues.enable_stop(session, stop);
         let mut options = TurnOptions::new(cancel)
             .with_session(session.to_owned())
             .with_identity(task.said.identity.clone())
             .with_channel(collected.clone())
             .with_steering(steering.clone())
             .with_history(task.earlier.clone());
-        let name = run_id();
+        if let Some(membership) = membership {
+            options = options.with_permit(Arc::new(move || membership.is_valid()));
+        }
         let mut preview = None;
-        if let Some(listener) = &task.listener {
-            options = options.with_listener(listener.clone());
-        } else if let Some(channel) = self
-            .channels
-            .get(target(&task.said.message))
-            .filter(|channel| channel.supports_edits && host.config.stream_output)
+        let mut listener = task.listener.clone();
+        if listener.is_none()
+            && let Some(channel) = self
+                .channels
+                .get(target(&task.said.message))
+                .filter(|channel| channel.supports_edits && host.config.stream_output)
         {
-            let (listener, events) = mpsc::channel(MAX_EVENTS);
-            options = options.with_listener(listener);
+            let (sender, events) = mpsc::channel(MAX_EVENTS);
+            listener = Some(sender);
             let message = reply(session, &task.said.message, "");
-            let shown = Arc::clone(self).show_preview(Arc::clone(host), channel, message, key(&name, 0), events);
+            let shown = Arc::clone(self).show_preview(Arc::clone(host), channel, message, key(name, 0), events);
             preview = Some(tokio::spawn(shown));
+        }
+        let mut feeding = None;
+        if let Some(feed) = feed {
+            let (sender, events) = mpsc::channel(MAX_EVENTS);
+            // The turn of a message that can be asked for again goes on without its listener.
+            feeding = Some(tokio::spawn(feed_events(feed, events, listener, task.said.message.id.is_some())));
+            listener = Some(sender);
+        }
+        if let Some(listener) = listener {
+            options = options.with_listener(listener);
         }
         if task.said.message.kind != MessageKind::Command {
             self.session_queues.enable_steering(session, steering);
@@ -115,6 +193,11 @@ impl Gateway {
         let message = task.said.message.clone();
         // A panic ends this turn, and not its session.
         let result = tokio::spawn(async move { run_turn(&host, message, options).await }).await;
+        stopping.abort();
+        if let Some(feeding) = feeding {
+            // It ends with the turn, unless a client does not read.
+            let _fed = feeding.await;
+        }
         let mut answers = std::mem::take(&mut *collected.0.lock());
         let outcome = match result {
             // The answers as they are delivered: with their media, and without those that a plugin has delivered.
@@ -128,7 +211,7 @@ impl Gateway {
             }
         };
         answers.retain(|envelope| target(envelope) != HTTP);
-        let mut outbounds = outbounds(&name, answers);
+        let mut outbounds = outbounds(name, answers);
         if let Some(preview) = preview {
             let handle = preview.await.unwrap_or_default();
             // The first answer to that chat replaces the preview.
@@ -139,16 +222,40 @@ impl Gateway {
         (outcome, outbounds)
     }
 
-    /// Stores that the turn of these messages has ended, resolves their replies, and delivers the answers.
-    pub(super) async fn finish(self: &Arc<Self>, tasks: Vec<Task>, outcome: TurnOutcome, outbounds: Vec<Outbound>) {
+    /// Stores that the turn of these messages has ended, resolves their replies, and delivers the answers. `feed` is the
+    /// stream of the turn, if one ran.
+    pub(super) async fn finish(
+        self: &Arc<Self>,
+        tasks: Vec<Task>,
+        outcome: TurnOutcome,
+        outbounds: Vec<Outbound>,
+        feed: Option<&TurnFeed>,
+    ) {
         let numbers: Vec<MessageNumber> = tasks.iter().flat_map(|task| task.numbers.iter().copied()).collect();
         let outcome = Arc::new(outcome);
         if !(numbers.is_empty() && outbounds.is_empty()) {
             // Only an HTTP client can ask again, with its `Idempotency-Key`.
             let is_kept = tasks.iter().any(|task| task.said.message.channel == HTTP);
             let kept = is_kept.then(|| serde_json::to_string(&*outcome).unwrap_or_default());
-            if let Err(error) = self.inbox_db.mark_done(numbers.clone(), kept, outbounds.clone()).await {
-                tracing::error!("the end of a turn of session `{}` is not stored: {error}", outcome.session_id);
+            let finish = || self.inbox.finish(numbers.clone(), kept.clone(), outbounds.clone());
+            match self.stored(finish).await {
+                Ok(Begin::Elsewhere) => {
+                    let session = &outcome.session_id;
+                    if tasks.iter().any(|task| task.losses != self.losses()) {
+                        return self.drop_lost(session, &tasks, feed);
+                    }
+                    tracing::warn!(
+                        "another worker has taken over a turn of session `{session}`: its end here is dropped"
+                    );
+                    if let Some(feed) = feed {
+                        self.feeds.end(session, feed, None);
+                    }
+                    return self.expect_elsewhere(tasks);
+                }
+                Ok(Begin::Now | Begin::Later) => {}
+                Err(error) => {
+                    tracing::error!("the end of a turn of session `{}` is not stored: {error}", outcome.session_id);
+                }
             }
         }
         if let Some(account) = tasks.iter().find_map(|task| task.quota_account.as_ref())
@@ -157,12 +264,58 @@ impl Gateway {
             self.charge_answer(account, outcome.model_output.len()).await;
         }
         failpoint::point("gateway.ended");
+        // Before the replies, so that those who read the stream get all of it.
+        if let Some(feed) = feed {
+            self.feeds.end(&outcome.session_id, feed, Some(&outcome));
+        }
         tasks.iter().for_each(|task| task.reply_sender.send(&outcome));
         let mut replies = self.pending_replies.lock();
         numbers.iter().for_each(|number| drop(replies.remove(number)));
         drop(replies);
         self.deliver(outbounds);
     }
+}
+
+/// Keeps the events of a turn, and passes them on. Without `goes_on` the turn learns that its listener has left.
+async fn feed_events(
+    feed: Arc<TurnFeed>,
+    mut events: mpsc::Receiver<TurnEvent>,
+    mut listener: Option<Listener>,
+    goes_on: bool,
+) {
+    while let Some(event) = events.recv().await {
+        StreamItem::of_event(&event).into_iter().for_each(|item| feed.push(item));
+        if let Some(to) = &listener
+            && to.send(event).await.is_err()
+        {
+            if !goes_on {
+                return;
+            }
+            listener = None;
+        }
+    }
+}
+
+/// Stops a turn when its client leaves, or when other workers take over from this one.
+async fn stop_when(stop: watch::Sender<bool>, leave: Option<Cancel>, membership: Option<Arc<Membership>>) {
+    let left = async {
+        let Some(mut leave) = leave else { return pending().await };
+        if leave.wait_for(|leave| *leave).await.is_err() {
+            // The turn has ended for the client.
+            pending().await
+        }
+    };
+    let lost = async {
+        match &membership {
+            Some(membership) => membership.ended.cancelled().await,
+            None => pending().await,
+        }
+    };
+    tokio::select! {
+        () = left => {}
+        () = lost => {}
+    }
+    stop.send_replace(true);
 }
 
 /// The answers of a turn of that name, each with a key of its own.
@@ -174,11 +327,6 @@ fn outbounds(name: &str, answers: Vec<Envelope>) -> Vec<Outbound> {
 
 fn key(name: &str, n: usize) -> String {
     format!("{name}/{n}")
-}
-
-/// The channel that an envelope goes to.
-pub(crate) fn target(envelope: &Envelope) -> &str {
-    envelope.output_channel.as_ref().unwrap_or(&envelope.channel)
 }
 
 /// The answer to a message whose turn an earlier process ran.

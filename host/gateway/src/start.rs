@@ -1,15 +1,17 @@
 //! Starting and stopping a gateway.
 
 use super::channels::Channels;
+use super::cluster::Cluster;
 use super::debounce::Debounce;
+use super::event_log::EventLog;
 use super::gateway::Gateway;
-use super::inbox_db::{InboxDb, PendingMessage};
+use super::inbox::{Inbox, Outbound, PendingMessage};
+use super::local_inbox::LocalInbox;
 use super::lock::ServeLock;
 use super::outbox::Outbox;
-use super::quota::{self, ByteCounts};
 use super::session_queues::SessionQueues;
-use super::sessions::Sessions;
 use super::task::Task;
+use super::turn_feed::TurnFeeds;
 use super::turn_limiter::TurnLimiter;
 use super::{HTTP, Refusal};
 use anyhow::Result;
@@ -32,16 +34,16 @@ impl Gateway {
     /// Another process serves the home, or the inbox database cannot be read.
     pub async fn start(host: Arc<Host>) -> Result<Arc<Self>> {
         let lock = ServeLock::acquire(&host.config.home)?;
-        let inbox_db = InboxDb::open(&host.config.home.join("serve.sqlite"), host.config.tapes.journal.durability)?;
-        let sessions = Sessions::new(inbox_db.sessions().await?);
-        let byte_counts = ByteCounts::new(inbox_db.byte_counts(quota::today()).await?);
+        let (inbox, cluster) = inbox(&host).await?;
+        let host_database = host.database().cloned();
         let gateway = Arc::new(Self {
             turn_limiter: TurnLimiter::new(host.config.serve.max_turns),
             host: RwLock::new(host),
-            inbox_db,
-            byte_counts,
-            sessions,
+            event_log: host_database.as_ref().map_or_else(EventLog::local, EventLog::shared),
+            inbox,
+            cluster,
             session_queues: SessionQueues::default(),
+            feeds: TurnFeeds::default(),
             outbox: Outbox::default(),
             channels: Channels::default(),
             debounce: Debounce::default(),
@@ -51,21 +53,33 @@ impl Gateway {
             message_tasks: TaskTracker::new(),
             _lock: lock,
         });
+        gateway.event_log.fill(&gateway.host().events);
         gateway.discover_channels().await;
         // Stored messages are older than those that arrive from now on.
-        gateway.recover().await?;
+        let losses = gateway.losses();
+        let (pending, outbounds) = gateway.inbox.adopt().await?;
+        gateway.recover(pending, outbounds, losses).await?;
+        if let Some(cluster) = gateway.cluster.clone() {
+            drop(tokio::spawn(Arc::clone(&gateway).run_cluster(cluster)));
+        }
         drop(tokio::spawn(Arc::clone(&gateway).watch_channels()));
         drop(tokio::spawn(Arc::clone(&gateway).run_gc()));
         Ok(gateway)
     }
 
-    async fn recover(self: &Arc<Self>) -> Result<()> {
-        let (pending, outbounds) = self.inbox_db.pending().await?;
+    /// Continues with what an earlier process, or another worker, has left.
+    pub(super) async fn recover(
+        self: &Arc<Self>,
+        pending: Vec<PendingMessage>,
+        outbounds: Vec<Outbound>,
+        losses: u64,
+    ) -> Result<()> {
         if !pending.is_empty() {
-            tracing::warn!("{} messages were accepted before the restart: their turns run now", pending.len());
+            let by = if self.cluster.is_some() { "a worker that has ended" } else { "the process before this one" };
+            tracing::warn!("{} messages were accepted by {by}: their turns run now", pending.len());
         }
         self.deliver(outbounds);
-        for (task, is_active) in self.recovered_tasks(pending) {
+        for (task, is_active) in self.recovered_tasks(pending, losses) {
             match (&task.interrupted_since, task.said.message.channel == HTTP) {
                 (None, false) => self.debounce(task, is_active).await,
                 _ => match self.admit(task).await {
@@ -79,14 +93,14 @@ impl Gateway {
     }
 
     /// The tasks of pending messages: those that were one turn are one task again.
-    fn recovered_tasks(&self, pending: Vec<PendingMessage>) -> Vec<(Task, bool)> {
+    fn recovered_tasks(&self, pending: Vec<PendingMessage>, losses: u64) -> Vec<(Task, bool)> {
         let mut positions: BTreeMap<i64, usize> = BTreeMap::new();
         let mut tasks: Vec<(Task, bool)> = Vec::new();
         let mut replies = HashMap::new();
-        for PendingMessage { number, message, identity, accepted_at, leader, is_active } in pending {
+        for PendingMessage { number, message, identity, accepted_at, leader, is_active, place } in pending {
             let (task, reply) = Task::from_stored(number, AttributedMessage { message, identity });
             replies.insert(number, reply);
-            let task = Task { interrupted_since: leader.map(|_| accepted_at), ..task };
+            let task = Task { interrupted_since: leader.map(|_| accepted_at), place, losses, ..task };
             let position = leader.and_then(|leader| positions.get(&leader).copied());
             match position.and_then(|position| tasks.get_mut(position)) {
                 Some((first, _)) => first.merge(task),
@@ -109,6 +123,20 @@ impl Gateway {
         self.channels.stop_polling();
         self.message_tasks.close();
         let drain = Duration::from_secs(self.host().config.serve.drain_seconds);
-        timeout(drain, self.message_tasks.wait()).await.is_ok()
+        let is_drained = timeout(drain, self.message_tasks.wait()).await.is_ok();
+        if let Some(cluster) = &self.cluster {
+            cluster.inbox.worker().leave().await;
+        }
+        is_drained
     }
+}
+
+/// The inbox of the host's home, or that of the workers of its database.
+async fn inbox(host: &Host) -> Result<(Arc<dyn Inbox>, Option<Arc<Cluster>>)> {
+    if let Some(database) = host.database() {
+        let cluster = Arc::new(Cluster::join(database, host.config.tapes.terms()).await?);
+        return Ok((cluster.inbox.clone(), Some(cluster)));
+    }
+    let path = host.config.home.join("serve.sqlite");
+    Ok((Arc::new(LocalInbox::open(&path, host.config.tapes.journal.durability).await?), None))
 }

@@ -1,8 +1,9 @@
 //! A message on its way through the gateway, and the reply to its sender.
 
 use super::TurnOutcome;
-use super::inbox_db::MessageNumber;
+use super::inbox::MessageNumber;
 use super::quota::{QuotaAccount, QuotaExceeded};
+use super::shared_inbox::Membership;
 use bub_config::Commands;
 use bub_runtime::turn::{AttributedMessage, Cancel, Identity, Listener};
 use bub_tape::Draft;
@@ -76,6 +77,11 @@ impl ReplySender {
         (Self(sender), Reply(receiver))
     }
 
+    /// The reply that this resolves.
+    pub(crate) fn reply(&self) -> Reply {
+        Reply(self.0.subscribe())
+    }
+
     pub(crate) fn send(&self, outcome: &Arc<TurnOutcome>) {
         // Without a receiver there is nothing to do.
         let _ = self.0.send(Some(Arc::clone(outcome)));
@@ -100,6 +106,12 @@ pub(crate) struct Task {
     pub quota_account: Option<QuotaAccount>,
     /// When the message was accepted, if an earlier process had started its turn: RFC 3339.
     pub interrupted_since: Option<String>,
+    /// Its place among the messages of its session, where workers share them.
+    pub place: Option<i64>,
+    /// The membership under which it is recorded that its turn begins.
+    pub begun_as: Option<Arc<Membership>>,
+    /// How many failovers had lost writes when it was stored: after a further one its rows may be missing.
+    pub losses: u64,
 }
 
 impl Task {
@@ -117,6 +129,9 @@ impl Task {
             leases: Vec::new(),
             quota_account: None,
             interrupted_since: None,
+            place: None,
+            begun_as: None,
+            losses: 0,
         };
         (task, reply)
     }
@@ -140,5 +155,6 @@ impl Task {
         self.numbers.splice(0..0, before.numbers);
         self.leases.extend(before.leases);
         self.interrupted_since = before.interrupted_since.or(self.interrupted_since.take());
+        self.place = before.place.or(self.place);
     }
 }

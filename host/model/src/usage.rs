@@ -9,7 +9,7 @@ mod log;
 mod report;
 mod tokens;
 
-pub use call::Call;
+pub use call::{Call, clipped};
 pub use log::UsageLog;
 pub use report::{Report, Session, Sum, report};
 pub use tokens::Tokens;

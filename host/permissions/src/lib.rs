@@ -5,9 +5,11 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+mod grant;
 mod grants;
 mod path;
 pub mod policy;
 
-pub use grants::{Grants, forms, shell_word};
+pub use grant::{Grant, GrantKind, forms, shell_word};
+pub use grants::Grants;
 pub use path::GrantedPath;

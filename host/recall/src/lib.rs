@@ -88,6 +88,11 @@ impl Recall {
         self.workspace(workspace).inspect_err(|why| tracing::warn!("the index of the workspace: {why}")).ok()
     }
 
+    /// Closes all indexes, which moves what was written into their files. The next query opens them again. Blocks.
+    pub fn close(&self) {
+        self.open.lock().clear();
+    }
+
     /// Deletes all indexes, after entries were erased from tapes; they are rebuilt. Blocks.
     ///
     /// # Errors

@@ -34,6 +34,8 @@ pub enum Failure {
     NoModel,
     /// The turn was cancelled.
     Cancelled,
+    /// Another worker may have claimed the session's lease: the turn is cancelled, and nothing more of it is written.
+    LeaseLost,
     /// The turn ran longer than it may.
     Deadline(Duration),
     /// What was asked for may not be, or makes no sense.
@@ -65,8 +67,8 @@ impl Failure {
         Some(wait.min(LONGEST_WAIT))
     }
 
-    /// What a person is told: what is wrong, and what to do about it. Through which of the program's own hooks and plugins
-    /// it came is for the log, which has the [`Display`](fmt::Display).
+    /// The message for a person: the error, and its remedy. The path through the program's own hooks and plugins
+    /// is for the log, which has the [`Display`](fmt::Display).
     pub fn user_message(&self) -> String {
         match self {
             Self::Hook { plugin, error, .. } if is_embedded(plugin) => one_line(&error.message),
@@ -88,11 +90,11 @@ impl Failure {
                 format!("{self}; to allow more, raise `turn_deadline_ms` of `[limits]` in config.toml")
             }
             Self::Cancelled => "the turn was ended before it was done".to_owned(),
-            Self::Tape(_) | Self::Channel(_) | Self::Refused(_) => self.to_string(),
+            Self::LeaseLost | Self::Tape(_) | Self::Channel(_) | Self::Refused(_) => self.to_string(),
         }
     }
 
-    /// The failure as a person is told of it, by a plugin or over HTTP.
+    /// The failure as a plugin or HTTP reports it to a person.
     pub fn to_user_error(&self) -> Error {
         Error { message: self.user_message(), ..self.to_error() }
     }
@@ -104,7 +106,7 @@ impl Failure {
                 return Error { kind: error.kind, message: self.to_string(), details: error.details.clone() };
             }
             Self::Refused(error) | Self::Tape(error) => return error.clone(),
-            Self::Cancelled => ErrorKind::Cancelled,
+            Self::Cancelled | Self::LeaseLost => ErrorKind::Cancelled,
             Self::Deadline(_) => ErrorKind::Temporary,
             Self::NoModel => ErrorKind::Config,
             Self::Fault(_) | Self::Channel(_) => ErrorKind::Unknown,
@@ -125,6 +127,9 @@ impl fmt::Display for Failure {
             Self::Refused(error) => f.write_str(&one_line(&error.message)),
             Self::NoModel => f.write_str("no plugin answered the prompt"),
             Self::Cancelled => f.write_str("cancelled"),
+            Self::LeaseLost => f.write_str(
+                "the turn lost its lease to another worker: the next turn of the session continues from its journal",
+            ),
             Self::Deadline(limit) => write!(f, "the turn ran longer than {} ms", limit.as_millis()),
         }
     }
@@ -159,6 +164,9 @@ impl From<Fault> for Failure {
 
 impl From<bub_tape::Error> for Failure {
     fn from(error: bub_tape::Error) -> Self {
-        Self::Tape(error.into())
+        match error {
+            bub_tape::Error::LeaseLost { .. } => Self::LeaseLost,
+            error => Self::Tape(error.into()),
+        }
     }
 }

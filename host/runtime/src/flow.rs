@@ -11,6 +11,7 @@ mod overlap;
 
 use self::address::Addresses;
 use self::overlap::Overlap;
+use bub_permissions::Grant;
 use bub_permissions::policy::Flow;
 use bub_types::text::one_line;
 use serde_json::Value;
@@ -33,7 +34,7 @@ pub struct Reading<'a> {
 /// What is known of a conversation when a call is made.
 #[derive(Debug, Clone, Default)]
 pub struct Conversation<'a> {
-    /// What the owner wrote in this turn, also while it ran. What of it leaves is the owner's own word.
+    /// What the owner wrote in this turn, also while it ran. The owner's own text may leave.
     pub owner_texts: Vec<&'a str>,
     /// Addresses that the owner wrote, in this turn and before it.
     pub owner: Addresses,
@@ -55,12 +56,12 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Where these grants reach, as they stand behind `http:`; none, where there are none.
-    pub fn from_grants(grants: &[String]) -> Option<Self> {
+    /// Where these grants of [`GrantKind::Http`](bub_permissions::GrantKind::Http) reach; none, where there are none.
+    pub fn from_grants(grants: &[Grant]) -> Option<Self> {
         let host = |grant: &str| grant.split_once("://").map_or(grant, |(_, host)| host).to_owned();
         // Below a whole top-level domain is anywhere, too.
         let names_none = |host: &String| host.strip_prefix('*').is_some_and(|below| below.matches('.').count() < 2);
-        let (open, hosts): (Vec<_>, Vec<_>) = grants.iter().map(|grant| host(grant)).partition(names_none);
+        let (open, hosts): (Vec<_>, Vec<_>) = grants.iter().map(|grant| host(grant.target())).partition(names_none);
         (!grants.is_empty()).then_some(Self { hosts, is_open: !open.is_empty() })
     }
 }
@@ -107,7 +108,7 @@ pub fn of_request(conversation: &Conversation<'_>, reach: &Reach, arguments: &Va
     match found {
         Overlap::In(source) => flows.push(Flow::Leak { source: source.to_owned(), to: shown(&to) }),
         Overlap::Nowhere if !conversation.is_partial => {}
-        // What cannot be compared counts as if it were the same, unless it is too short to be compared at all.
+        // An incomparable text counts as the same, unless it is too short to be compared at all.
         Overlap::Nowhere | Overlap::TooMuch => flows.push(Flow::Unchecked { to: shown(&to) }),
         Overlap::TooLittle => {}
     }

@@ -14,10 +14,10 @@ mod watch;
 
 pub(crate) use approvals::ApprovalKey;
 pub use approvals::Approvals;
-pub use budget::Budget;
+pub use budget::{Allowance, Budget, Demand, Usage};
 pub use data::Host;
 pub use event_bus::{Counters, EventBus, EventRecord, RuntimeEvent, Subscriber};
-pub use gc::{Compacted, compact_memories, cutoff, leftovers};
+pub use gc::{Compacted, compact_memories, cutoff, garbage};
 pub use post_turn_tasks::PostTurnTasks;
 pub use protection::ProtectionCache;
 pub use start::StartOptions;

@@ -30,6 +30,7 @@ mod open_error;
 mod outline;
 mod private;
 pub mod quarantine;
+pub mod recompile;
 pub mod recording;
 mod registry;
 mod schema;

@@ -1,5 +1,6 @@
 //! The runtime as a library: `examples/embed.rs` is run as it stands.
 
+use bub_runtime::plugin::embedded;
 use bub_tests::programs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,4 +30,13 @@ fn a_plugin_that_is_not_there_is_an_error_with_its_path() {
     let run = Command::new(example()).args(["nowhere.wasm"]).output().expect("the example starts");
     assert!(!run.status.success());
     assert!(String::from_utf8_lossy(&run.stderr).contains("read `nowhere.wasm`"));
+}
+
+#[test]
+fn each_grant_of_an_embedded_guest_is_one_that_users_could_write() {
+    for (name, grants) in embedded() {
+        for grant in grants {
+            assert_eq!(grant.as_str().parse().as_ref(), Ok(grant), "of `{name}`");
+        }
+    }
 }

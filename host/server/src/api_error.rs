@@ -87,10 +87,22 @@ impl From<Refusal> for ApiError {
                 "idempotency_conflict",
                 "this `Idempotency-Key` was used for another message; use a new one",
             ),
-            Refusal::Storage(error) => Self::internal(&error),
+            Refusal::Storage(error) => error.into(),
             // The handlers return a better error, because they know the token.
             Refusal::Quota(exceeded) => Self::quota(format!("the quota `{}` is used up", exceeded.key), 60),
         }
+    }
+}
+
+/// A read or write that failed. The database of workers may be back in a moment; a disk of one process is not.
+impl From<anyhow::Error> for ApiError {
+    fn from(error: anyhow::Error) -> Self {
+        if !error.is::<bub_tape::Error>() {
+            return Self::internal(&error);
+        }
+        tracing::error!("a request failed: {error:#}");
+        let message = "the database does not answer; try again in a moment";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", message)
     }
 }
 

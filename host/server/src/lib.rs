@@ -15,8 +15,11 @@ mod openai;
 mod openapi;
 mod origin_check;
 mod quota;
+mod readiness;
 mod routes;
+mod sse;
 mod status;
+mod stream;
 mod tapes;
 mod tls;
 mod token;
@@ -55,6 +58,7 @@ pub(crate) struct Api {
     bodies: body::BodyBudget,
     requests: quota::RequestCounts,
     parsers: body::ParserPool,
+    readiness: readiness::Readiness,
 }
 
 impl Api {
@@ -68,6 +72,7 @@ impl Api {
             bodies: body::BodyBudget::default(),
             requests: quota::RequestCounts::default(),
             parsers: body::ParserPool::new(MAX_PARSERS)?,
+            readiness: readiness::Readiness::default(),
         })
     }
 

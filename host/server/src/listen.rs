@@ -38,6 +38,7 @@ pub struct Server {
     is_encrypted: bool,
     stopping: CancellationToken,
     task: JoinHandle<()>,
+    api: Arc<Api>,
 }
 
 impl Server {
@@ -49,6 +50,11 @@ impl Server {
     /// `https` if connections are encrypted, else `http`.
     pub fn scheme(&self) -> &'static str {
         if self.is_encrypted { "https" } else { "http" }
+    }
+
+    /// Says that plugins are compiled, on which readiness waits.
+    pub fn set_plugins_prepared(&self) {
+        self.api.readiness.set_plugins_prepared();
     }
 
     /// Accepts no further connection, and waits up to two seconds for the requests in progress.
@@ -73,7 +79,7 @@ pub async fn listen(gateway: Arc<Gateway>, auth: AuthState) -> Result<Server> {
     let api = Arc::new(Api::new(gateway, auth)?);
     let service = TowerToHyperService::new(router(Arc::clone(&api)));
     let stopping = CancellationToken::new();
-    let stopped = stopping.clone();
+    let (stopped, shared) = (stopping.clone(), Arc::clone(&api));
     let task = tokio::spawn(async move {
         let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let open = GracefulShutdown::new();
@@ -94,7 +100,7 @@ pub async fn listen(gateway: Arc<Gateway>, auth: AuthState) -> Result<Server> {
         drop(listener);
         let _ = timeout(SHUTDOWN_TIMEOUT, open.shutdown()).await;
     });
-    Ok(Server { address, is_encrypted, stopping, task })
+    Ok(Server { address, is_encrypted, stopping, task, api: shared })
 }
 
 /// Serves the requests of one connection.

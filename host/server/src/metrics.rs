@@ -29,7 +29,7 @@ const fn metric(
 }
 
 /// All metrics.
-pub const METRICS: [Metric; 17] = [
+pub const METRICS: [Metric; 22] = [
     metric("bub_messages_taken_total", "counter", &[], "accepted messages"),
     metric("bub_messages_refused_total", "counter", &[], "messages of channels that were refused"),
     metric("bub_turns_total", "counter", &["outcome"], "completed turns"),
@@ -48,6 +48,11 @@ pub const METRICS: [Metric; 17] = [
         &["caller"],
         "memory of request bodies, in bytes, held until their turns have ended",
     ),
+    metric("bub_queue_messages", "gauge", &[], "messages that wait at all workers of the database"),
+    metric("bub_queue_age_seconds", "gauge", &[], "age of the oldest message that waits at any worker"),
+    metric("bub_leases", "gauge", &[], "leases that are held by all workers of the database"),
+    metric("bub_adoptions_total", "counter", &[], "messages and answers taken over from workers that had ended"),
+    metric("bub_fenced_writes_total", "counter", &[], "writes refused because another worker had taken over"),
     metric("bub_hook_calls_total", "counter", &["plugin", "hook"], "calls into plugins"),
     metric("bub_hook_faults_total", "counter", &["plugin", "hook"], "calls that failed by a fault of the plugin"),
     metric("bub_hook_seconds_total", "counter", &["plugin", "hook"], "duration of calls into plugins, in seconds"),
@@ -91,6 +96,14 @@ pub(super) async fn metrics(Caller { api, bearer }: Caller) -> Result<Response, 
     page.gauge("bub_answers_undelivered", api.gateway.undelivered());
     let (trusted, unknown) = api.bodies.used();
     page.gauges("bub_body_bytes", [(&[("caller", "trusted")][..], trusted), (&[("caller", "unknown")], unknown)]);
+    // Without an answer of the database the other metrics are of use all the same.
+    if let Some(status) = api.gateway.cluster_status().await {
+        page.gauge("bub_queue_messages", status.waiting);
+        page.counters("bub_queue_age_seconds", [(&[][..], status.oldest)]);
+        page.gauge("bub_leases", status.leases);
+        page.counters("bub_adoptions_total", [(&[][..], status.adopted)]);
+        page.counters("bub_fenced_writes_total", [(&[][..], status.fenced)]);
+    }
     page.hooks(&host.meter.counts());
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.0).into_response())
 }

@@ -43,7 +43,7 @@ pub(super) async fn complete(
     sent: Body,
 ) -> Result<Response, ApiError> {
     bearer.needs(Scope::Turns)?;
-    bearer.check_tokens(&api)?;
+    bearer.check_tokens(&api).await?;
     api.gateway.check_open()?;
     let limits = (CallerClass::from_bearer(&bearer), MAX_BODY);
     let convert = {

@@ -6,6 +6,7 @@ use super::{Api, ApiError};
 use bub_gateway::{HTTP, QuotaAccount, Refusal, Reply, Submission};
 use bub_runtime::host::RuntimeEvent;
 use bub_runtime::plugin::Caller;
+use bub_system::clock;
 use jiff::Zoned;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -63,13 +64,13 @@ impl Bearer {
     /// # Errors
     ///
     /// The quota of the day is used up, or the usage log cannot be read.
-    pub(crate) fn check_tokens(&self, api: &Api) -> Result<(), ApiError> {
+    pub(crate) async fn check_tokens(&self, api: &Api) -> Result<(), ApiError> {
         let Some(limit) = self.quota.tokens_per_day else { return Ok(()) };
-        let used = api.gateway.host().budget.used_by(&self.caller().account);
+        let used = api.gateway.host().budget.used_by(&self.caller().account).await;
         if used.map_err(|error| ApiError::internal(&error.message))? < limit {
             return Ok(());
         }
-        Err(self.exceeds(api, "tokens_per_day", limit, until_midnight(&Zoned::now())))
+        Err(self.exceeds(api, "tokens_per_day", limit, until_midnight(&clock::now())))
     }
 
     /// The account that the gateway charges the bearer's messages to.
@@ -89,7 +90,7 @@ impl Bearer {
     pub(crate) async fn submit(&self, api: &Api, submission: Submission) -> Result<Reply, ApiError> {
         api.gateway.submit(submission).await.map_err(|refusal| match refusal {
             Refusal::Quota(exceeded) => {
-                let utc = Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC);
+                let utc = clock::now().with_time_zone(jiff::tz::TimeZone::UTC);
                 self.exceeds(api, exceeded.key, exceeded.limit, until_midnight(&utc))
             }
             refusal => refusal.into(),

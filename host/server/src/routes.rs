@@ -1,6 +1,9 @@
 //! The routes, and the middleware of all of them.
 
-use super::{Api, ApiError, channels, events, metrics, openai, openapi, origin_check, status, tapes, token, turns};
+use super::{
+    Api, ApiError, channels, events, metrics, openai, openapi, origin_check, readiness, status, stream, tapes, token,
+    turns,
+};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -17,7 +20,8 @@ const POST: &[&str] = &["post"];
 fn public_routes() -> Vec<Route> {
     vec![
         ("/healthz", GET, get(status::healthy)),
-        ("/readyz", GET, get(status::ready)),
+        ("/livez", GET, get(readiness::live)),
+        ("/readyz", GET, get(readiness::ready)),
         ("/channels/{name}", POST, post(channels::post)),
         ("/v1/openapi.json", GET, get(openapi::document)),
     ]
@@ -36,6 +40,8 @@ fn token_routes() -> Vec<Route> {
         ("/v1/plugins", GET, get(status::plugins)),
         ("/v1/sessions", GET, get(tapes::sessions)),
         ("/v1/sessions/{session}", GET, get(tapes::session)),
+        ("/v1/sessions/{session}/stream", GET, get(stream::stream)),
+        ("/v1/sessions/{session}/stop", POST, post(turns::stop)),
         ("/v1/sessions/{session}/entries", GET, get(tapes::entries)),
         ("/v1/sessions/{session}/anchors", GET, get(tapes::session_anchors)),
         ("/v1/sessions/{session}/context", GET, get(tapes::session_context)),

@@ -1,17 +1,13 @@
-//! `/v1/hooks`, `/v1/plugins`, `/healthz` and `/readyz`.
+//! `/v1/hooks`, `/v1/plugins` and `/healthz`.
 
+use super::ApiError;
 use super::extract::Caller;
-use super::{Api, ApiError};
 use axum::Json;
-use axum::extract::State;
-use axum::http::StatusCode;
 use bub_config::Scope;
-use bub_runtime::hooks;
 use bub_runtime::host::{Host, introspection};
 use bub_runtime::turn::{CallScope, SelectorChoice};
 use bub_types::hook::Call;
 use serde_json::Value;
-use std::sync::Arc;
 
 /// `GET /v1/hooks`: the output of `bub-wasm hooks --json`.
 pub(crate) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
@@ -42,26 +38,8 @@ pub(crate) async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: messages are accepted, and no known fault keeps all of them from being answered.
-pub(crate) async fn ready(State(api): State<Arc<Api>>) -> Result<&'static str, ApiError> {
-    if api.gateway.is_stopping() {
-        return Err(ApiError::stopping());
-    }
-    let degraded = |why| Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "degraded", why));
-    let host = api.gateway.host();
-    let calls = CallScope::new(&host);
-    // The caller is not authenticated, so the messages name no plugins.
-    if hooks::is_store_gone(&calls) {
-        return degraded("degraded: the plugin that keeps the tapes cannot be asked; the log says why");
-    }
-    if is_model_gone(&host, &calls) {
-        return degraded("degraded: the only model is one of a plugin that cannot be asked; the log says why");
-    }
-    Ok("ok\n")
-}
-
 /// Whether the only model is that of a plugin which is missing or quarantined.
-fn is_model_gone(host: &Host, calls: &CallScope) -> bool {
+pub(super) fn is_model_gone(host: &Host, calls: &CallScope) -> bool {
     let config = &host.config;
     let Some((provider, _)) = config.model.model.split_once(':') else { return false };
     if !config.fallback_models.is_empty() {

@@ -21,15 +21,15 @@ pub(super) use read::{anchors, entries, search, session, session_anchors, sessio
 pub(super) use write::{WriteDedup, write};
 
 /// Opens the tape of that name, if the caller may read it.
-fn by_name(api: &Api, bearer: &Bearer, name: &str) -> Result<Tape, ApiError> {
+async fn by_name(api: &Api, bearer: &Bearer, name: &str) -> Result<Tape, ApiError> {
     bearer.needs(Scope::Read)?;
-    check_reach(api, bearer, name)?;
+    check_reach(api, bearer, name).await?;
     Ok(api.gateway.host().tapes().open(name)?.without_forgotten())
 }
 
 /// Checks that the caller reaches a tape. Only the gateway knows the session of a tape. To a caller with a session prefix,
 /// a tape that does not exist and one that is out of scope look the same.
-fn check_reach(api: &Api, bearer: &Bearer, name: &str) -> Result<(), ApiError> {
+async fn check_reach(api: &Api, bearer: &Bearer, name: &str) -> Result<(), ApiError> {
     check_tape_name(name)?;
     // The tape that the sessions of a workspace share holds the owner's memory.
     if is_workspace_tape(name) && !bearer.is_trusted() {
@@ -40,7 +40,7 @@ fn check_reach(api: &Api, bearer: &Bearer, name: &str) -> Result<(), ApiError> {
     }
     // A sidecar belongs to the session of its tape.
     let family = name.split_once("__sidecar__").map_or(name, |(family, _)| family);
-    match api.gateway.session_of(family) {
+    match api.gateway.session_of(family).await? {
         Some(session) if session.starts_with(&bearer.session_prefix) => Ok(()),
         _ => Err(ApiError::forbidden(format!("token `{}` does not reach this tape", bearer.name))),
     }

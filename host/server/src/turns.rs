@@ -1,7 +1,7 @@
 //! `POST /v1/turns`: submits a message, and returns or streams the outcome of its turn.
 
 use super::body::{self, CallerClass};
-use super::extract::Caller;
+use super::extract::{Caller, PathName};
 use super::token::Bearer;
 use super::{Api, ApiError, dto};
 use axum::body::Body;
@@ -15,7 +15,7 @@ use bub_runtime::turn::TurnEvent;
 use bub_types::{Envelope, StreamEvent};
 use futures_util::stream;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,7 @@ struct TurnRequest {
 /// Submits a message, and returns the outcome as JSON or its events as a stream.
 pub(super) async fn post(Caller { api, bearer }: Caller, headers: HeaderMap, sent: Body) -> Result<Response, ApiError> {
     bearer.needs(Scope::Turns)?;
-    bearer.check_tokens(&api)?;
+    bearer.check_tokens(&api).await?;
     api.gateway.check_open()?;
     let limits = (CallerClass::from_bearer(&bearer), MAX_BODY);
     let convert = {
@@ -96,6 +96,18 @@ fn submission(bearer: &Bearer, headers: &HeaderMap, turn: TurnRequest) -> Result
         lease: None,
         quota_account: Some(bearer.quota_account()),
     })
+}
+
+/// `POST /v1/sessions/{session}/stop`: stops the turn that runs in the session, at whichever worker. Its client gets the
+/// outcome of a turn that was cancelled.
+pub(super) async fn stop(
+    Caller { api, bearer }: Caller,
+    PathName(named): PathName,
+) -> Result<axum::Json<Value>, ApiError> {
+    bearer.needs(Scope::Turns)?;
+    let session = session(&bearer, Some(named), "")?;
+    let stopped = api.gateway.stop_turn(&session).await?;
+    Ok(axum::Json(json!({ "session_id": session, "stopped": stopped })))
 }
 
 /// The named session, or the default session of the chat within the token's prefix.

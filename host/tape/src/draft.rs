@@ -109,6 +109,15 @@ impl Draft {
         Ok(line)
     }
 
+    /// Checks that a tape can hold it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] if its line would be too long, or more than one.
+    pub fn check_length(&self) -> Result<()> {
+        self.line(u64::MAX).map(drop)
+    }
+
     /// The entry with that id.
     pub fn numbered(self, id: u64) -> Entry {
         Entry { id, kind: self.kind, payload: self.payload, meta: self.meta, date: self.date }

@@ -17,9 +17,12 @@ pub struct Erasure {
     receipt: Option<Draft>,
 }
 
-/// The result for an entry.
-pub(super) enum Verdict {
+/// What an erasure does with an entry.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It is kept.
     Stays,
+    /// It is removed.
     Goes,
     /// It is kept without its words: an anchor, at which a phase of the conversation begins.
     Blanked(Entry),
@@ -64,11 +67,18 @@ impl Erasure {
         self.chosen.is_empty()
     }
 
-    pub(super) fn receipt(&self) -> Option<&Draft> {
+    /// The ids of the chosen entries, in order.
+    pub fn ids(&self) -> impl Iterator<Item = u64> + '_ {
+        self.chosen.keys().copied()
+    }
+
+    /// The receipt, if there is to be one and anything was erased.
+    pub fn receipt(&self) -> Option<&Draft> {
         self.receipt.as_ref()
     }
 
-    pub(super) fn verdict(&self, entry: &Entry) -> Verdict {
+    /// What happens to an entry of the tape.
+    pub fn verdict(&self, entry: &Entry) -> Verdict {
         match self.chosen.get(&entry.id) {
             Some(digest) if *digest == digest_of(entry) && entry.begins_phase() => {
                 Verdict::Blanked(without_words(entry))

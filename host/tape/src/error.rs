@@ -1,5 +1,6 @@
 //! Errors of tape operations.
 
+use super::holder::Holder;
 use bub_types::text::plain;
 use std::fmt;
 use std::io;
@@ -29,7 +30,12 @@ pub enum Error {
         /// How long the lease was waited for.
         waited: Duration,
         /// The process that holds it, if known.
-        pid: Option<u32>,
+        holder: Option<Holder>,
+    },
+    /// Another process has claimed, or may have claimed, the lease under which this one wrote. Nothing was written.
+    LeaseLost {
+        /// The lease.
+        lease: String,
     },
 }
 
@@ -52,8 +58,11 @@ impl fmt::Display for Error {
             Self::Conflict { last } => {
                 write!(f, "another process wrote first: the last id is {last}")
             }
-            Self::Busy { waited, pid } => {
-                let who = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));
+            Self::LeaseLost { lease } => {
+                write!(f, "another process has taken over `{lease}`, so nothing more is written here")
+            }
+            Self::Busy { waited, holder } => {
+                let who = holder.as_ref().map_or_else(String::new, |holder| format!(" in {holder}"));
                 let waited = waited.as_secs_f64();
                 write!(
                     f,
@@ -75,6 +84,8 @@ impl From<Error> for bub_types::Error {
             Error::NotFound(_) => ErrorKind::NotFound,
             Error::InvalidInput(_) => ErrorKind::InvalidInput,
             Error::Conflict { .. } => ErrorKind::Conflict,
+            // As when the turn is cancelled otherwise: nothing that it tries can help.
+            Error::LeaseLost { .. } => ErrorKind::Cancelled,
         };
         Self::new(kind, error.to_string())
     }

@@ -21,6 +21,7 @@ mod scan;
 mod search;
 mod sparse_index;
 mod sweep;
+mod transfer;
 
 use super::by_reading;
 use super::query::Query;

@@ -165,7 +165,7 @@ impl Fork {
             first
         };
         if let Some(journal) = &self.journal {
-            journal.settle().await?;
+            journal.acknowledge().await?;
         }
         Ok(Outcome::Stored(first))
     }

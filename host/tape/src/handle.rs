@@ -1,6 +1,7 @@
 //! Handles of tapes.
 
 mod forgotten_filter;
+mod turn;
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::erase::Erasure;
 use super::error::{Error, Result};
 use super::fork::Fork;
 use super::info::Info;
-use super::journal::{Journal, Journals};
+use super::journal::{Alone, Journals};
 use super::lookup::Lookup;
 use super::name::{check_tape_name, family, sidecar_name};
 use super::position::Position;
@@ -125,64 +126,6 @@ impl Tape {
         }
         let [bytes, most] = [bytes, most].map(|bytes| text::bytes(bytes as u64));
         Err(Error::invalid(format!("the media come to {bytes} in base64, and the tape takes {most}: attach less")))
-    }
-
-    /// Records the user's message in a turn's journal, so that a crash does not lose it. Does nothing without a
-    /// journal.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if the journal cannot be written.
-    pub fn keep_prompt(&self, text: &str) -> Result<()> {
-        self.journal().map_or(Ok(()), |journal| journal.prompt(text))
-    }
-
-    /// Records that a tool with an irrevocable effect begins: the model's call, also in a turn's journal if there is
-    /// one. After an interruption the call is not repeated, and the model is informed.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if the journal cannot be written: the tool must not run.
-    pub async fn keep_tool(&self, call: &str) -> Result<()> {
-        let Some(fork) = &self.fork else {
-            return Ok(());
-        };
-        if let Some(journal) = fork.journal() {
-            journal.tool(call)?;
-            journal.settle().await?;
-        }
-        fork.begin_tool(call);
-        Ok(())
-    }
-
-    /// Removes what [`Self::keep_tool`] recorded if no entry records the result: a tool called by a person's command is
-    /// not part of the conversation.
-    pub fn end_tool(&self, call: &str) {
-        if let Some(fork) = &self.fork {
-            fork.end_tool(call);
-        }
-    }
-
-    /// Entries that close interrupted calls in this fork, as a recovery would write them: for each tool that began, a
-    /// result that says that it may or may not have run.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidInput`] if a call cannot be stored on a tape.
-    pub fn interrupted_calls(&self) -> Result<Vec<Draft>> {
-        self.fork.as_ref().map_or_else(|| Ok(Vec::new()), |fork| fork.interrupted_calls())
-    }
-
-    fn journal(&self) -> Option<&Arc<Journal>> {
-        self.fork.as_ref().and_then(|fork| fork.journal())
-    }
-
-    /// Ends a turn: the fork accepts no more writes, and the session's next turn may begin. Entries that were not
-    /// merged stay in the journal.
-    pub fn close(&self) {
-        if let Some(fork) = &self.fork {
-            fork.close();
-        }
     }
 
     /// The same tape without any fork.
@@ -327,12 +270,16 @@ impl Tape {
     /// See [`Store::reset`]. A fork hides the parent's entries, and resets the parent at the merge. Outside a turn,
     /// waits for the session's turn to end.
     pub async fn reset(&self, archive: bool) -> Result<Option<String>> {
-        let _alone = match &self.journals {
-            Some(journals) if self.depth == 0 => Some(journals.exclusively(&*self.store, family(&self.name)).await?),
+        let alone = match &self.journals {
+            Some(journals) if self.depth == 0 => Some(journals.exclusively(&self.store, family(&self.name)).await?),
             _ => None,
         };
-        let outcome = self.store.reset(&self.name, archive).await;
+        let store = alone.as_ref().map_or(&self.store, Alone::store);
+        let outcome = store.reset(&self.name, archive).await;
         forgotten_filter::changed();
+        if let Some(alone) = alone {
+            alone.release().await;
+        }
         outcome
     }
 
@@ -346,12 +293,16 @@ impl Tape {
         if self.depth > 0 {
             return Err(Error::invalid("entries of a tape cannot be erased while a turn uses it"));
         }
-        let _alone = match &self.journals {
-            Some(journals) => Some(journals.exclusively(&*self.root, family(&self.name)).await?),
+        let name = sidecar.map_or_else(|| Ok(self.name.to_string()), |sidecar| sidecar_name(&self.name, sidecar))?;
+        let alone = match &self.journals {
+            Some(journals) => Some(journals.exclusively(&self.root, family(&self.name)).await?),
             None => None,
         };
-        let name = sidecar.map_or_else(|| Ok(self.name.to_string()), |sidecar| sidecar_name(&self.name, sidecar))?;
-        self.root.erase(&name, erasure).await
+        let erased = alone.as_ref().map_or(&self.root, Alone::store).erase(&name, erasure).await;
+        if let Some(alone) = alone {
+            alone.release().await;
+        }
+        erased
     }
 
     /// Names of the tape's sidecars.

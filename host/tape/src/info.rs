@@ -57,7 +57,7 @@ impl Info {
     }
 
     /// Counts the next entry of the tape.
-    pub(super) fn count(&mut self, entry: &Entry) {
+    pub fn count(&mut self, entry: &Entry) {
         self.count_named(entry, entry.name().as_deref());
     }
 

@@ -94,10 +94,11 @@ fn same(file: &File, path: &Path) -> bool {
 
 /// Waiters of this process queue here, in order; processes compete for the file.
 #[derive(Default)]
-pub(super) struct Queues(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
+pub struct Queues(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
 
 impl Queues {
-    pub(super) fn get(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+    /// The queue of that name: its lock is held by the one whose turn it is.
+    pub fn get(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut queues = self.0.lock();
         if let Some(queue) = queues.get(name).and_then(Weak::upgrade) {
             return queue;

@@ -11,7 +11,7 @@ use super::erase::{Erasure, Verdict};
 use super::error::Result;
 use super::name::{SIDECAR, check_tape_name, is_listed};
 use super::store::{Commit, Future, Outcome, Store};
-use super::transaction::{self, StoreTransaction};
+use super::transaction::{self, ErasingTransaction, StoreTransaction};
 
 /// Keeps tapes in memory.
 ///
@@ -79,7 +79,7 @@ impl Store for MemoryStore {
     }
 
     fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
-        Box::pin(async move { StoreTransaction::erase(&mut *self.tapes(), tape, &erasure) })
+        Box::pin(async move { ErasingTransaction::erase(&mut *self.tapes(), tape, &erasure) })
     }
 
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
@@ -175,6 +175,17 @@ impl StoreTransaction for Tapes {
         Ok(())
     }
 
+    fn merged(&mut self, tape: &str) -> Result<Option<String>> {
+        Ok(self.keys.get(tape).cloned())
+    }
+
+    fn remember(&mut self, tape: &str, key: &str) -> Result<()> {
+        self.keys.insert(tape.to_owned(), key.to_owned());
+        Ok(())
+    }
+}
+
+impl ErasingTransaction for Tapes {
     fn erase(&mut self, tape: &str, erasure: &Erasure) -> Result<u64> {
         let Some(kept) = self.tapes.get_mut(tape) else { return Ok(0) };
         let next = kept.entries.last().map_or(1, |last| last.id + 1);
@@ -195,14 +206,5 @@ impl StoreTransaction for Tapes {
             kept.entries.extend(erasure.receipt().map(|receipt| receipt.clone().numbered(next)));
         }
         Ok(erased)
-    }
-
-    fn merged(&mut self, tape: &str) -> Result<Option<String>> {
-        Ok(self.keys.get(tape).cloned())
-    }
-
-    fn remember(&mut self, tape: &str, key: &str) -> Result<()> {
-        self.keys.insert(tape.to_owned(), key.to_owned());
-        Ok(())
     }
 }

@@ -57,7 +57,7 @@ pub fn sidecar_name(tape: &str, sidecar: &str) -> Result<String> {
 }
 
 /// The tape of a sidecar; any other tape's own name.
-pub(super) fn family(tape: &str) -> &str {
+pub fn family(tape: &str) -> &str {
     tape.split_once(SIDECAR).map_or(tape, |(family, _)| family)
 }
 

@@ -10,6 +10,7 @@ mod grams;
 mod read;
 mod schema;
 mod search;
+mod transfer;
 mod write;
 
 use super::by_reading;
@@ -25,7 +26,7 @@ use super::lookup::Lookup;
 use super::name::check_tape_name;
 use super::search::{Collector, Hit, Search};
 use super::store::{Commit, Future, Outcome, Store};
-use super::transaction::{self, StoreTransaction};
+use super::transaction::{self, ErasingTransaction};
 use database::Database;
 use read::TapeReader;
 
@@ -81,7 +82,7 @@ impl Store for SqliteStore {
             check_tape_name(tape)?;
             let action = format!("reset tape `{tape}`");
             let tape = tape.to_owned();
-            let reset = move |transaction: &mut dyn StoreTransaction| {
+            let reset = move |transaction: &mut dyn ErasingTransaction| {
                 let archive = if archive { transaction::archive_name(transaction, &tape)? } else { None };
                 transaction::commit(transaction, Commit::reset(&tape, archive.clone()))?;
                 Ok(archive)
@@ -144,6 +145,10 @@ impl Store for SqliteStore {
             // A write transaction begins by acquiring the write lock.
             self.database.write(format!("append to tape `{tape}`"), |_| Ok(())).await
         })
+    }
+
+    fn check_reachable(&self) -> Future<'_, ()> {
+        Box::pin(async move { self.database.names(String::new(), 1).await.map(drop) })
     }
 
     fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {

@@ -155,6 +155,12 @@ pub trait Store: Send + Sync {
     /// Whether an append would succeed, without making one: a turn is rejected before its model is called.
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()>;
 
+    /// Whether the store can be read and written at all, asked at little cost: by probes of a server. A store that is a part
+    /// of this machine need not look.
+    fn check_reachable(&self) -> Future<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Maximum size of an entry, in bytes.
     fn longest_entry(&self) -> usize {
         LONGEST_LINE

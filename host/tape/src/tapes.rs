@@ -8,7 +8,7 @@ use super::compact::superseded;
 use super::error::Result;
 use super::fork::Fork;
 use super::handle::Tape;
-use super::journal::{Journals, Recovered};
+use super::journal::{InterruptedSession, Journals, Recovered};
 use super::name::{check_tape_name, sidecar_name};
 use super::store::Store;
 
@@ -61,14 +61,15 @@ impl Tapes {
         }
     }
 
-    /// Commits an interrupted turn's entries out of context, because the turn will be retried.
+    /// The tape under its lease, to find out what became of a turn whose process is gone. A process that is only
+    /// suspended can write nothing more of it.
     ///
     /// # Errors
     ///
     /// As those of [`begin`](Self::begin).
-    pub async fn set_aside(&self, name: &str) -> Result<Option<Recovered>> {
+    pub async fn interrupted(&self, name: &str) -> Result<InterruptedSession> {
         check_tape_name(name)?;
-        self.journals.set_aside(&*self.store, name).await
+        self.journals.interrupted(&self.store, name).await
     }
 
     /// A turn's fork of the tape. Until [`Tape::close`] no other turn of the session begins, in this process or
@@ -80,10 +81,13 @@ impl Tapes {
     /// [`Error::Busy`](super::Error::Busy) if another turn does not end in time, and errors of writing the journal.
     pub async fn begin(&self, name: &str) -> Result<(Tape, Option<Recovered>)> {
         check_tape_name(name)?;
-        self.store.check_writable(name).await?;
+        if !self.journals.proves_writable(&self.store) {
+            self.store.check_writable(name).await?;
+        }
         self.store.prepare(name).await?;
-        let (journal, recovered) = self.journals.begin(&*self.store, name).await?;
-        let fork = Fork::journaled(Arc::clone(&self.store), name, journal);
-        Ok((self.open(name)?.over(fork), recovered))
+        let (journal, recovered) = self.journals.begin(&self.store, name).await?;
+        let tape = Tape::open(Arc::clone(journal.store()), name)?.guarded(&self.journals);
+        let fork = Fork::journaled(Arc::clone(journal.store()), name, journal);
+        Ok((tape.over(fork), recovered))
     }
 }

@@ -1,4 +1,7 @@
-//! Commits for stores with transactions.
+//! Commits for stores with transactions: the rules of [`Commit`], whatever keeps the tapes.
+//!
+//! A store whose transactions answer at once implements [`StoreTransaction`] on them. One behind a network reads what a
+//! commit depends on, lets [`commit`] decide over that snapshot, and then sends the changes.
 
 use super::draft::Draft;
 use super::entry::Entry;
@@ -9,45 +12,89 @@ use super::store::{Commit, Outcome, next_id};
 
 /// A transaction on tapes and archives: isolated until its end. If a function fails, the caller of [`commit`] rolls
 /// back.
-pub(super) trait StoreTransaction {
+pub trait StoreTransaction {
     /// Whether there is a tape or an archive of that name.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
     fn holds(&mut self, name: &str) -> Result<bool>;
 
     /// Whether it is an archive.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
     fn is_archive(&mut self, name: &str) -> Result<bool>;
 
     /// 0 without entries.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
     fn last_id(&mut self, name: &str) -> Result<u64>;
 
     /// Sidecars of a tape, in order.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
     fn sidecars(&mut self, tape: &str) -> Result<Vec<String>>;
 
     /// Turns a tape into an archive under a free name.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
     fn archive(&mut self, tape: &str, archive: &str) -> Result<()>;
 
+    /// Removes a tape, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
     fn remove(&mut self, tape: &str) -> Result<()>;
 
     /// Appends entries; creates a tape or an archive if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
     fn add(&mut self, name: &str, archive: bool, entries: Vec<Entry>) -> Result<()>;
 
-    /// Erases entries and appends the receipt. Returns their number.
-    fn erase(&mut self, tape: &str, erasure: &Erasure) -> Result<u64>;
-
     /// The key of the last write to a tape or its sidecars that had one.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
     fn merged(&mut self, tape: &str) -> Result<Option<String>>;
 
+    /// Replaces that key.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
     fn remember(&mut self, tape: &str, key: &str) -> Result<()>;
 }
 
+/// A transaction that can erase, too.
+pub(super) trait ErasingTransaction: StoreTransaction {
+    /// Erases entries and appends the receipt. Returns their number.
+    fn erase(&mut self, tape: &str, erasure: &Erasure) -> Result<u64>;
+}
+
 /// Implements [`Store::commit`](super::Store::commit). All input is validated before anything changes.
-pub(super) fn commit(transaction: &mut dyn StoreTransaction, commit: Commit) -> Result<Outcome> {
+///
+/// # Errors
+///
+/// Those of `Store::commit`, and the transaction's.
+pub fn commit(transaction: &mut dyn StoreTransaction, commit: Commit) -> Result<Outcome> {
     let Some(tape) = commit.tape()?.map(str::to_owned) else {
         return Ok(Outcome::Stored(Vec::new()));
     };
     if commit.key.is_some() && transaction.merged(&tape)? == commit.key {
         return Ok(Outcome::Already);
     }
-    let fits = |draft: &Draft| draft.line(u64::MAX).map(drop);
     let all_reset = commit.batches.iter().any(|batch| batch.tape == tape && batch.reset.is_some());
     let mut first = Vec::with_capacity(commit.batches.len());
     for batch in &commit.batches {
@@ -66,9 +113,9 @@ pub(super) fn commit(transaction: &mut dyn StoreTransaction, commit: Commit) -> 
                 return Err(Error::invalid(format!("`{archive}` cannot name an archive of `{}`", batch.tape)));
             }
             next_id(kept, reset.kept.len())?;
-            reset.kept.iter().try_for_each(fits)?;
+            reset.kept.iter().try_for_each(Draft::check_length)?;
         }
-        batch.drafts.iter().try_for_each(fits)?;
+        batch.drafts.iter().try_for_each(Draft::check_length)?;
     }
     let mut additions = Vec::new();
     for batch in &commit.batches {
@@ -103,7 +150,11 @@ pub(super) fn commit(transaction: &mut dyn StoreTransaction, commit: Commit) -> 
 }
 
 /// The name for an archive of the tape made now; `None` if the tape does not exist.
-pub(super) fn archive_name(transaction: &mut dyn StoreTransaction, tape: &str) -> Result<Option<String>> {
+///
+/// # Errors
+///
+/// The transaction's.
+pub fn archive_name(transaction: &mut dyn StoreTransaction, tape: &str) -> Result<Option<String>> {
     if !transaction.holds(tape)? || transaction.is_archive(tape)? {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "component")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-/// What a message is. The host decides what is a command, once, from the configuration of its channel.
+/// The kind of a message. The host identifies commands once, from the configuration of the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum MessageKind {
@@ -20,7 +20,7 @@ pub enum MessageKind {
     Error,
 }
 
-/// Who caused a turn. The host derives it from the channel and the sender.
+/// The principal of a turn. The host derives it from the channel and the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum Principal {
@@ -146,7 +146,7 @@ pub struct Envelope {
     pub chat_id: String,
     /// The channel's id of the sender.
     pub sender: Option<String>,
-    /// What the sender wrote, and nothing else.
+    /// Only the sender's own text.
     pub content: String,
     /// All other text of the message, in order.
     pub passages: Vec<Passage>,

@@ -3,7 +3,7 @@
 /// The prefix of the ids of sessions whose turns leave nothing behind.
 pub const EPHEMERAL_PREFIX: &str = "temp/";
 
-/// Whether nothing of the session's turns is kept.
+/// Whether the session's turns are not kept.
 pub fn is_ephemeral(session_id: &str) -> bool {
     session_id.starts_with(EPHEMERAL_PREFIX)
 }

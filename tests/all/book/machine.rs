@@ -53,7 +53,12 @@ impl Machine {
         command.current_dir(home.join("project")).env_clear();
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", bin.display())).env("HOME", &home).env("BUB_HOME", home.join(".bub"));
-        command.env("BUB_CACHE", &cache).env("BUB_RETRY_BASE_MS", "1").env("TZ", "UTC").env("LANG", "C.UTF-8");
+        command
+            .env("BUB_CACHE", &cache)
+            .env("BUB_BACKGROUND_COMPILE", "false")
+            .env("BUB_RETRY_BASE_MS", "1")
+            .env("TZ", "UTC")
+            .env("LANG", "C.UTF-8");
         for (name, value) in toolchain() {
             command.env(name, value);
         }

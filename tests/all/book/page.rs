@@ -22,7 +22,7 @@ pub(super) enum Step {
     Run(Command),
 }
 
-/// A command, and what the page shows of it.
+/// A command, and its output on the page.
 pub(super) struct Command {
     pub(super) line: usize,
     pub(super) script: String,

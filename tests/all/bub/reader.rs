@@ -1,4 +1,4 @@
-//! The original's view of a tape, written anew from what is known of it and nothing of this program: its store, its
+//! The original's view of a tape, written anew from its behavior, without code of this program: its store, its
 //! default query and its rendering of entries as chat messages.
 
 use serde_json::{Value, json};

@@ -56,7 +56,7 @@ fn a_tape_moves_from_bub_to_this_program_and_back_without_loss() {
     assert_eq!(finished.code, Some(0), "{finished}");
 
     let seen = reader::messages(&file);
-    assert_eq!(seen[..before.len()], before, "what Bub said before is what it sees first");
+    assert_eq!(seen[..before.len()], before, "Bub sees its earlier messages first");
     in_order(&seen, &["our first", "ours at first", "remember that I like tea", "saved to long-term memory", "kept"]);
     assert_eq!(anchors(&home), ["session/start"], "no anchor of ours moves the view of Bub");
 

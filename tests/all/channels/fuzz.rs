@@ -169,7 +169,7 @@ fn check(Arrival { message, .. }: &Arrival, given: &Value) {
         assert!(message.passages.is_empty(), "{given}");
         assert!(message.media.iter().all(|item| item.provenance == Provenance::Written), "{given}");
     }
-    // Nothing of a passage or of the name of another author's file ends up among the sender's words.
+    // No part of a passage or of the name of another author's file ends up among the sender's words.
     assert!(!message.content.contains("FOREIGN"), "{given}: {}", message.content);
     assert_eq!(bub_runtime::channel::foreign(message).is_some(), is_foreign(given), "{given}");
 }
@@ -296,7 +296,7 @@ async fn no_arrival_that_is_made_up_breaks_a_poll_or_passes_for_the_owners_words
 /// Goes on for `BUB_FUZZ_SECONDS`, from `BUB_FUZZ_SEED`. Before each poll its messages are put where they can be found after
 /// a failure.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "goes on for as long as it is told to"]
+#[ignore = "runs for `BUB_FUZZ_SECONDS`"]
 async fn look_for_more() {
     let budget = Budget::from_environment(1_000);
     let mut seed = budget.first_seed;

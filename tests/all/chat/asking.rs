@@ -74,7 +74,7 @@ fn always_holds_for_exactly_that_call_never_for_the_tool_and_both_for_the_sessio
         first.waits();
         assert_eq!(made(&home), times, "{}", first.screen());
         first.say(",quit").ends();
-        // Nobody is asked twice whether the workspace is trusted.
+        // The chat does not ask twice whether the workspace is trusted.
         let second = chat(&home, 80, &[]);
         second.say(WRITE).sees(CHOICES);
     }

@@ -31,7 +31,7 @@ fn where_there_was_no_chat_one_begins() {
 fn the_session_of_run_is_resumed_and_run_continues_that_of_the_chat() {
     let home = trusting();
     home.run(["ECHO:of run", "--session-id", "cli:roses"]).finish().says("[cli:local]\nof run\n");
-    // Somebody else's session is not the terminal's.
+    // Another sender's session is not the terminal's.
     home.run(["ECHO:of a stranger", "--channel", "telegram", "--chat-id", "7"]).finish();
     let chat = chat(&home, 80, &["--resume"]);
     chat.sees("session cli:roses");

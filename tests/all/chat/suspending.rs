@@ -16,7 +16,7 @@ fn ctrl_z_suspends_a_chat_that_waits_and_fg_brings_the_line_back() {
     let chat = home.bub(["chat"]).in_shell(80, 30);
     chat.waits();
     chat.write("ECHO:half").press(["C-z"]).sees(STOPPED);
-    // The terminal is the shell's: what is typed is seen, and obeyed at Enter.
+    // The terminal is the shell's: it echoes input, and runs it at Enter.
     chat.say("echo $((20 + 22)) is typed").sees("\n42 is typed");
     chat.say("fg").until("the line again", |screen| screen.lines().last().is_some_and(|line| line == "› ECHO:half"));
     chat.say(" a loaf").sees("\nhalf a loaf");
@@ -34,7 +34,7 @@ fn ctrl_z_suspends_a_turn_and_fg_redraws_it() {
     chat.write("a draft").sees("› a draft");
     chat.press(["C-z"]).sees(STOPPED);
     let stopped = chat.screen();
-    assert!(!stopped.contains("Ctrl-C ends the turn"), "what was drawn anew is gone: {stopped}");
+    assert!(!stopped.contains("Ctrl-C ends the turn"), "the redrawn status is gone: {stopped}");
     chat.say("echo $((20 + 22)) is typed").sees("\n42 is typed");
     std::fs::write(home.workspace().join("go"), "").expect("a file");
     chat.say("fg").sees("tool said: gone");

@@ -246,7 +246,7 @@ fn a_long_workspace_file_is_whole_as_long_as_the_budget_has_room() {
     let told = system(&server);
     assert!(
         told.contains("Rule 1199") && told.contains("Today is "),
-        "more than 20 percent of 48,000, and nobody needs the rest"
+        "more than 20 percent of 48,000, and no other section needs the rest"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Choosing a selector, and what holds when it cannot select.
+//! Choosing a selector, and the fallback when it cannot select.
 
 use super::{events, has, said};
 use crate::home;
@@ -85,7 +85,7 @@ fn is_active(home: &Home, name: &str, why: &str) {
 #[test]
 fn hooks_and_the_command_name_the_active_selector_and_why_it_is_active() {
     let home = home();
-    is_active(&home, "builtin", "the default: nobody has chosen another one");
+    is_active(&home, "builtin", "the default: no other one is configured");
     home.configure("selector = \"context-builder\"");
     is_active(&home, "context-builder", "chosen by `selector` in the configuration");
     home.configure("[channels.cli]\nselector = \"simple\"");
@@ -105,7 +105,7 @@ fn hooks_and_the_command_name_the_active_selector_and_why_it_is_active() {
 #[test]
 fn a_plugin_that_is_dropped_in_is_active_and_one_that_is_missing_is_named() {
     let home = choosy("first");
-    is_active(&home, "choosy", "the latest of your own plugins that select; nobody has chosen another one");
+    is_active(&home, "choosy", "the latest of your own plugins that select; no other one is configured");
     home.configure("selector = \"ghost\"");
     let why =
         "no plugin `ghost`, chosen by `selector` in the configuration, selects, or it is not granted `hook:selector`";

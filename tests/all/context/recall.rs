@@ -158,7 +158,7 @@ fn an_embedding_model_finds_texts_without_common_words_and_its_usage_is_logged()
     says(&home, &server, "cli:tuesday", "what should I avoid at lunch?");
     let again = server.requests().into_iter().filter(|request| request.path.ends_with("/embeddings"));
     let texts: usize = again.skip(asked).map(|request| request.json()["input"].as_array().map_or(0, Vec::len)).sum();
-    assert!(texts <= 3, "what was embedded is kept: {texts}");
+    assert!(texts <= 3, "embeddings are kept: {texts}");
     let usage = home.bub(["usage", "--json"]).finish();
     assert!(usage.stdout.contains("openai:small"), "{usage}");
 }

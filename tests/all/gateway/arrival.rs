@@ -69,7 +69,7 @@ fn an_inactive_message_waits_for_an_active_one() {
     let serve = start(&home, serving(&home, &model));
     serve.program().wait_for(r#""send":"you said: and this""#);
     serve.end();
-    assert!(!home.tape_file("poster:7").exists(), "nobody spoke to the agent there");
+    assert!(!home.tape_file("poster:7").exists(), "no message there is meant for the agent");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn bubs_variables_configure_debouncing_unless_the_channel_does() {
     );
     let model = echo();
     let run = || serving(&home, &model).env("BUB_DEBOUNCE_SECONDS", "0").env("BUB_MAX_WAIT_SECONDS", "0");
-    // Nobody is listened to behind a message: only what is meant for the agent has a turn.
+    // Without an active window, only messages that are meant for the agent have a turn.
     let serve = start(&home, run().env("BUB_ACTIVE_TIME_WINDOW", "0"));
     serve.program().wait_for(r#""send":"you said: hello""#);
     serve.program().wait_for(r#""send":"you said: for the agent""#);

@@ -83,7 +83,7 @@ fn an_answer_in_an_inbox_database_of_version_2_is_delivered() {
     serve.end();
 }
 
-/// The process ends when the channel has taken an answer and before that is written down: what the next one does.
+/// The process ends when the channel has taken an answer and before that is stored: the behavior of the next one.
 fn doubtful(config: &str, channel: &str) -> Vec<String> {
     let home = posting(&format!("{HELLO}{config}"));
     home.configure(channel);

@@ -32,7 +32,7 @@ fn when_all_replies_are_lost_the_next_turn_doubles_nothing_either() {
     let model = Server::new([Answer::text("hello"), Answer::text("again")]);
     let finished = home.run(["hi"]).model(&model).finish();
     assert_eq!(finished.code, Some(1), "{finished}");
-    assert_eq!(said(&kept(&home, &server)), ["hi", "hello"], "it was stored, and nobody here knows");
+    assert_eq!(said(&kept(&home, &server)), ["hi", "hello"], "it was stored, and the host does not know");
     server.moody(|_| Mood::Well);
     home.run(["and now"]).model(&model).finish().says("[cli:local]\nagain\n");
     let entries = kept(&home, &server);
@@ -61,7 +61,7 @@ fn temporary_failures_are_tried_again() {
 #[test]
 fn an_unreachable_server_is_reported_in_one_line_before_the_model_is_called() {
     let home = home();
-    // Nobody listens there any more.
+    // No server listens there any more.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     kept_at(&home, &format!("http://{address}"));
     let model = Server::new([Answer::text("hello")]);

@@ -1,4 +1,4 @@
-//! `continue-prompt`, and `after-turn`: what comes next.
+//! `continue-prompt`, and `after-turn`: the step after an answer.
 
 use super::{bare, bare_with};
 use crate::home;

@@ -37,7 +37,7 @@ fn with_obedient(limits: &str) -> Home {
     home
 }
 
-/// A host of that home in this process, with all plugins opened; what it delivers goes nowhere.
+/// A host of that home in this process, with all plugins opened; its deliveries are dropped.
 pub async fn start(home: &Home) -> Arc<Host> {
     let mut config = Config::load(Some(&home.bub_home())).expect("the test's configuration");
     // The tested program compiles the plugins, not this process.
@@ -51,7 +51,7 @@ pub fn message(session: &str, content: &str) -> Envelope {
     Envelope { session_id: Some(session.to_owned()), ..Envelope::new("cli", "local", content) }
 }
 
-/// A turn of that session: what it says, or what it failed with.
+/// A turn of that session: its answer, or its error.
 async fn turn(host: &Arc<Host>, session: &str, content: &str) -> Result<String, Failure> {
     let (_sender, cancel) = watch::channel(false);
     let turn = run_turn(host, message(session, content), TurnOptions::new(cancel));

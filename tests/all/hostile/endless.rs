@@ -228,7 +228,7 @@ fn a_command_that_never_ends_ends_with_its_fuel() {
     home.bub(["endless"]).finish().says("done\n");
 }
 
-/// The functions of a store, and what a person may want that needs a tape.
+/// The functions of a store, and commands that need a tape.
 const KEEPER: [&str; 8] = ["commit", "read", "tail", "newest", "list-tapes", "list-sidecars", "archive-name", "query"];
 const WANTED: [&[&str]; 8] = [
     &["run", "hi"],

@@ -102,7 +102,7 @@ fn a_schema_of_the_configuration_is_bounded_as_well() {
     is_refused(&home, "a schema that is too large with all that it refers to");
 }
 
-/// The model calls the tool with these arguments; what it reads of it.
+/// The model calls the tool with these arguments; returns the result that it reads.
 #[track_caller]
 fn called_with(parameters: &Value, arguments: &Value) -> String {
     let home = saying("parameters", &parameters.to_string());

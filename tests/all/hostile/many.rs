@@ -55,7 +55,7 @@ async fn rounds(all: &[(Home, Arc<Host>, &str, &str)], count: usize) {
     for round in 0..count {
         for (_, host, name, fault) in all {
             // With the quarantine, a plugin that keeps failing would not be called.
-            host.lift_quarantine(name).expect("the quarantine can be written");
+            host.lift_quarantine(name).await.expect("the quarantine can be written");
             // A session's tape grows with its failed turns, and is read; ten of them do not grow much.
             let (_sender, cancel) = watch::channel(false);
             let failure = run_turn(host, message(&format!("many:{}", round % 10), "hi"), TurnOptions::new(cancel))

@@ -22,7 +22,7 @@ fn a_guest_cannot_open_sockets() {
     let address = listener.local_addr().expect("it is bound");
     home.configure(&format!("[plugins.hostile.config]\naddress = \"{address}\""));
     assert!(told(&home).starts_with("refused: "));
-    assert!(listener.accept().is_err(), "somebody has knocked");
+    assert!(listener.accept().is_err(), "the guest has connected");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn an_empty_poll_fails() {
     faults(&hostile("poll-nothing", ""), "hi", "build-prompt", "trapped: ");
 }
 
-/// Nothing of a processor shows in what is no number, so that a turn can be run again on another.
+/// A NaN does not show the processor, so that a turn can be run again on another.
 #[test]
 fn nan_has_canonical_bits() {
     let told = told(&hostile("nan", ""));

@@ -67,28 +67,36 @@ fn the_weather_plugin_in_javascript_does_what_that_in_rust_does() {
     works(Language::JavaScript, "sdk-js", &["node", "--test"], &build);
 }
 
-#[test]
-fn the_weather_plugin_in_go_does_what_that_in_rust_does() {
-    if !Language::Go.is_installed() {
+/// The same for a language whose SDK comes into the project from the program, in these folders.
+#[track_caller]
+fn works_in_a_project(language: Language, sdk: &[&str], test: &[&str], build: &[&str]) {
+    if !language.is_installed() {
         return;
     }
     let home = crate::home();
-    let made = home.bub(["plugin", "new", "it", "--lang", "go", "--kind", "tool"]).finish();
+    let made = home.bub(["plugin", "new", "it", "--lang", language.name(), "--kind", "tool"]).finish();
     assert_eq!(made.code, Some(0), "{made}");
-    let folder = home.workspace().join("it");
-    // The SDK is that of the program; the rest is the example.
-    for entry in fs::read_dir(&folder).expect("it is there").map(|entry| entry.expect("an entry").path()) {
-        if entry.file_name().is_some_and(|name| name != "sdk") {
-            if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) }.expect("it is ours");
-        }
+    let (made, folder) = (home.workspace().join("it"), home.workspace().join("weather"));
+    copy_all(&root().join(format!("guests/examples/weather-{}", language.name())), &folder);
+    for part in sdk {
+        copy_all(&made.join(part), &folder.join(part));
     }
-    copy_all(&root().join("guests/examples/weather-go"), &folder);
-    Language::Go.install(&folder, &folder.join("sdk"));
-    Language::Go.run(&folder, &["go", "test", "."], &[]);
-    Language::Go.run(&folder, &["go", "run", "./sdk/build"], &[]);
+    language.install(&folder, &folder.join("sdk"));
+    language.run(&folder, test, &[]);
+    language.run(&folder, build, &[]);
     let component = folder.join("weather.wasm").to_string_lossy().into_owned();
     weather::asks_with_the_key(&component);
     weather::refuses_and_says_what_failed(&component);
+}
+
+#[test]
+fn the_weather_plugin_in_go_does_what_that_in_rust_does() {
+    works_in_a_project(Language::Go, &["sdk"], &["go", "test", "."], &["go", "run", "./sdk/build"]);
+}
+
+#[test]
+fn the_weather_plugin_in_c_does_what_that_in_rust_does() {
+    works_in_a_project(Language::C, &["sdk", "wit/deps"], &["make", "test"], &["make"]);
 }
 
 fn copy_all(from: &Path, to: &Path) {
@@ -111,6 +119,9 @@ fn the_pages_of_the_book_show_the_sources_of_the_examples() {
     let exports = exports.map(|file| format!("exports/export_bub_{file}"));
     let sources = ["weather.go", "weather_test.go", "plugin.wit", "manifest.json", &exports[0], &exports[1]];
     page_shows_the_source(Language::Go, &["go", "wit", "json"], &sources);
+    let sources =
+        ["src/weather.c", "src/weather.h", "src/exports.c", "tests/test.c", "wit/plugin.wit", "manifest.json"];
+    page_shows_the_source(Language::C, &["c", "wit", "json"], &sources);
 }
 
 #[test]

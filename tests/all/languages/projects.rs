@@ -75,6 +75,13 @@ projects! {
     a_channel_in_go_works: Go, "channel";
     a_provider_in_go_works: Go, "provider";
     a_store_in_go_works: Go, "store";
+    a_tool_in_c_works: C, "tool";
+    a_prompt_plugin_in_c_works: C, "prompt";
+    a_selector_in_c_works: C, "selector";
+    a_gate_in_c_works: C, "gate";
+    a_channel_in_c_works: C, "channel";
+    a_provider_in_c_works: C, "provider";
+    a_store_in_c_works: C, "store";
     a_tool_in_python_works: Python, "tool";
     a_gate_in_python_works: Python, "gate";
     #[ignore = "long"]
@@ -104,6 +111,10 @@ fn the_tests_of_all_projects_pass_without_webassembly() {
         if Language::Go.is_installed() {
             let folder = home.workspace().join(new(&home, Language::Go, kind));
             Language::Go.run(&folder, &["go", "test", "."], &[]);
+        }
+        if Language::C.is_installed() {
+            let folder = home.workspace().join(new(&home, Language::C, kind));
+            Language::C.run(&folder, &["make", "test"], &[]);
         }
     }
 }

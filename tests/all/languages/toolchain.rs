@@ -1,5 +1,5 @@
-//! What makes components of other languages. It is not part of this project: it is looked for in the path, and in
-//! `target/toolchains`, where `just languages` puts it.
+//! Toolchains for components of other languages. They are not part of this project: tests look in the path, and in
+//! `target/toolchains`, where `just languages` puts them.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,6 +14,7 @@ pub(super) enum Language {
     Python,
     JavaScript,
     Go,
+    C,
 }
 
 impl Language {
@@ -23,6 +24,7 @@ impl Language {
             Self::Python => "python",
             Self::JavaScript => "javascript",
             Self::Go => "go",
+            Self::C => "c",
         }
     }
 
@@ -32,6 +34,8 @@ impl Language {
             Self::Python => &["componentize-py"],
             Self::JavaScript => &["componentize-qjs", "esbuild"],
             Self::Go => &["go", "wit-bindgen", "wasm-tools"],
+            // `python-zig` comes with the package `ziglang`.
+            Self::C => &["make", "cc", "python-zig", "wit-bindgen", "wasm-tools"],
         };
         programs.iter().all(|program| toolchain(program).is_some())
     }
@@ -46,13 +50,14 @@ impl Language {
             // All projects share what was compiled.
             ("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go/cache").into()),
             ("GOPATH", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go").into()),
+            ("ZIG_GLOBAL_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("zig").into()),
         ]
     }
 
     /// Puts the packages that a project needs into its folder, as `npm install` would.
     pub(super) fn install(self, project: &Path, sdk: &Path) {
         match self {
-            Self::Python => {}
+            Self::Python | Self::C => {}
             Self::JavaScript => Self::install_packages(project, sdk),
             Self::Go => Self::install_runtime(project),
         }
@@ -102,12 +107,14 @@ fn own_folders() -> [PathBuf; 3] {
     [own.join("python/bin"), own.join("javascript/node_modules/.bin"), own.join("rust/bin")]
 }
 
-/// Where that program is; none, with a line about it, where it is not installed.
+/// Where that program is; none, with a line about it, where it is not installed. `BUB_LANGUAGES=all`, as in `.ci/run`, makes a
+/// missing program a failure: no language is left out unseen.
 pub(super) fn toolchain(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = own_folders().into_iter().chain(env::split_paths(&path));
     let found = folders.map(|dir| dir.join(program)).find(|file| file.is_file());
     if found.is_none() {
+        assert!(env::var_os("BUB_LANGUAGES").is_none_or(|which| which != "all"), "`{program}` is not installed");
         // Not by a macro: the test runner keeps what those print to itself when a test ends well.
         let mut err = std::io::stderr();
         let _ = writeln!(err, "\nnot tested: `{program}` is not installed; `just languages` does that");

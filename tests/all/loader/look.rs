@@ -11,7 +11,7 @@ use tokio::sync::watch;
 /// Against a loader that never comes back; a debug build that compiles all of them stays far below.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Lets a host load these files, and the compiler too, which the host starts. What each was refused for; none: it loaded.
+/// Lets a host and its compiler process load these files. Returns why each was refused; none: it loaded.
 pub async fn look(files: &[Vec<u8>]) -> Vec<Option<String>> {
     let home = home().bare();
     // Low limits, so that an endless loop ends soon, and enough for valid components.

@@ -20,7 +20,7 @@ fn is_refused(attached: &[&str], why: &str) {
     let server = Server::new([Answer::text("never")]);
     let finished = say(&home, &server, "look", attached).fails(&format!("error: {why}\n"));
     assert_eq!(finished.stderr.lines().count(), 1, "{finished}");
-    assert!(server.requests().is_empty(), "nobody is asked\n{finished}");
+    assert!(server.requests().is_empty(), "no model is asked\n{finished}");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_command_takes_no_attachments() {
     finished.fails("error: a command takes no attachments: say it without the comma, or leave them out\n");
 }
 
-/// A plugin has 64 MiB for what it is handed and what it makes of it.
+/// A plugin has 64 MiB for its input and its own data.
 #[test]
 fn a_model_that_is_a_plugin_refuses_what_is_too_large_for_it_with_the_limit() {
     let home = home_with_picture();

@@ -307,7 +307,7 @@ fn a_save_names_what_it_takes_away_and_an_addition_takes_nothing() {
         lost.contains("no longer remembered") && lost.contains("- Has a cat.") && lost.contains("`memory.add`"),
         "{lost}"
     );
-    assert!(!lost.contains("- Likes tea."), "what stands in the new text is not lost: {lost}");
+    assert!(!lost.contains("- Likes tea."), "lines of the new text are not lost: {lost}");
     let kept = typed(",memory.save 'Likes tea. Lives in Ulm. Sings.'");
     assert!(!kept.contains("no longer"), "{kept}");
     home.run([",memory.add ''"]).finish().refuses(&["nothing to add"]);

@@ -4,8 +4,8 @@ use super::{SESSION, bubs, call, entries, keeping, kept, plant, zone};
 use bub_tests::{Answer, Server};
 use serde_json::{Value, json};
 
-/// Kind, name and state or data of what the design's figures show: anchors, messages, tool calls and what is memory's. What
-/// the loop notes besides is passed over.
+/// Kind, name and state or data of the entries in the design's figures: anchors, messages, tool calls and memory.
+/// Other entries of the loop are skipped.
 fn shown(entries: &[Value]) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let shown = entries.iter().filter_map(|entry| {

@@ -1,4 +1,4 @@
-//! Forgetting: what was remembered is found no more, until a reset it can be read in the file.
+//! Forgetting: forgotten content is not found any more, until a reset it can be read in the file.
 
 use super::*;
 

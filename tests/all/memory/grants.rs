@@ -61,7 +61,7 @@ fn without_reading_the_tape_the_workspaces_memory_is_left() {
 }
 
 #[test]
-fn without_writing_what_is_remembered_is_shown_and_nothing_is_written() {
+fn without_the_write_grant_memory_is_shown_and_nothing_is_written() {
     let home = holding(&["hook:system-prompt", "tape:read", "tape:workspace"]);
     let before = entries(&home, WORKSPACE);
     assert!(system(&home, SESSION).contains("of all sessions"));

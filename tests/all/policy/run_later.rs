@@ -64,7 +64,7 @@ fn linked(home: &Home) {
 }
 
 #[test]
-fn to_write_what_runs_later_is_run_whatever_may_be_written() {
+fn writing_a_file_that_runs_later_needs_the_run_permission() {
     let home = untrusted();
     linked(&home);
     writes(&home, LATER, &["--allow", "write"]);

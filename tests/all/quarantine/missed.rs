@@ -86,7 +86,7 @@ fn while_the_tape_store_is_quarantined_no_turn_begins() {
     home.run(["ECHO:hi"]).finish().says("[cli:local]\nhi\n");
 }
 
-/// The model calls `bash`; what it reads of it.
+/// The model calls `bash`; returns the result that it reads.
 #[track_caller]
 fn calls_bash(home: &Home) -> (String, Vec<String>) {
     let server = Server::new([Answer::tool_call("bash", r#"{"cmd": "echo hello-from-tool"}"#), Answer::text("done")]);

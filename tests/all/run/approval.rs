@@ -124,7 +124,7 @@ fn no_mode_permits_more_to_other_principals() {
         let said_by = ["--channel", "telegram", "--chat-id", "1", "--sender-id", "stranger"];
         let finished = plain(&home, &[&[WRITE, "--approve", mode, "--allow", "write"], &said_by[..]].concat()).finish();
         assert!(!made(&home, "new.txt"), "{mode}: {finished}");
-        // Nobody could have allowed it.
+        // No approval was possible.
         assert_eq!(finished.code, Some(0), "{mode}: {finished}");
     }
 }
@@ -151,7 +151,7 @@ fn a_destructive_command_needs_approval_in_a_trusted_workspace_if_configured() {
     assert_eq!(finished.code, Some(3), "{finished}");
     assert!(finished.stderr.contains("denied: run `rm -rf build`: `rm -rf build` may destroy something"), "{finished}");
     assert!(made(&home, "build"), "{finished}");
-    assert_eq!(plain(&home, &[BASH]).finish().code, Some(0), "what destroys nothing is made");
+    assert_eq!(plain(&home, &[BASH]).finish().code, Some(0), "a call that destroys nothing runs");
     assert_eq!(plain(&home, &[REMOVE, "--allow", "run"]).finish().code, Some(0));
     assert!(!made(&home, "build"));
 }

@@ -78,7 +78,7 @@ fn a_model_is_named_for_one_turn() {
     plain(&home, &["hi"]).model(&server).finish().says("from the usual\n");
     let asked: Vec<Value> = server.requests().iter().map(|request| request.json()["model"].clone()).collect();
     assert_eq!(asked, ["other-model", "fake-model"]);
-    // It goes before what the session has chosen, and changes nothing of that.
+    // The option goes before the session's choice, and does not change it.
     let server = Server::new([Answer::text("a"), Answer::text("b")]);
     plain(&home, &[",model openai:chosen"]).model(&server).finish();
     plain(&home, &["hi", "--model", "openai:named"]).model(&server).finish().says("a\n");

@@ -1,4 +1,4 @@
-//! Bodies of requests: what they may take is decided before they are read, and what reads nothing is hung up on.
+//! Bodies of requests: limits apply before they are read, and clients that read nothing are disconnected.
 
 mod fuzz;
 

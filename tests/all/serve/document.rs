@@ -33,7 +33,8 @@ fn the_document_is_served_without_a_token_and_its_paths_are_there() {
             .replace("{model}", "bub")
             .replace("{name}", "none");
         for (method, about) in methods.as_object().unwrap() {
-            if path == "/v1/events" {
+            // Streams without an end.
+            if path == "/v1/events" || path.ends_with("/stream") {
                 continue;
             }
             let said = serve.ask(&method.to_uppercase(), &named).header("content-type", "application/json").send();

@@ -1,10 +1,10 @@
-//! Information about a server: events, metrics, hooks, plugins, health.
+//! Information about a server: events, metrics, hooks, plugins.
 
 use super::{echo, say, serve, token};
 use crate::home;
 use bub_runtime::host::RuntimeEvent;
 use bub_tests::{Answer, Server, programs};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 
@@ -86,21 +86,6 @@ fn hooks_and_plugins_are_returned_as_by_the_commands() {
         let printed: Value = serde_json::from_str(&printed.stdout).unwrap();
         assert_eq!(serve.get(path), printed);
     }
-}
-
-#[test]
-fn a_server_whose_tape_store_is_gone_is_not_ready() {
-    let (home, model) = (home(), echo());
-    let well = serve(&home, &model);
-    assert_eq!(well.strange("GET", "/readyz").send().status, 200);
-    assert_eq!(well.strange("GET", "/healthz").send().status, 200);
-    drop(well);
-    home.configure("[plugins.elsewhere]\nfollow = true\ngrants = [\"hook:tape-store\"]");
-    let ill = serve(&home, &model);
-    let said = ill.strange("GET", "/readyz").send();
-    assert_eq!(said.refused(503, "degraded").json()["error"]["code"], "degraded");
-    assert_eq!(ill.strange("GET", "/healthz").send().status, 200);
-    assert_eq!(json!(said.header("retry-after")), "1");
 }
 
 #[tokio::test]

@@ -81,16 +81,16 @@ fn a_token_reaches_the_sessions_of_its_prefix_and_their_tapes_alone() {
         for what in ["/query", "/query?texts=%5B%22secret%22%5D&newest_first=true"] {
             let theirs = get(&format!("/v1/tapes/{other}{what}"));
             theirs.refused(403, "does not reach this tape");
-            let nobodys = get(&format!("/v1/tapes/0123456789abcdef__0123456789abcdef{what}"));
-            assert_eq!(nobodys.body, theirs.body, "what is not there is told as what is another's");
+            let missing = get(&format!("/v1/tapes/0123456789abcdef__0123456789abcdef{what}"));
+            assert_eq!(missing.body, theirs.body, "a missing tape is reported as another's");
             get(&format!("/v1/tapes/{other}__sidecar__notes{what}")).refused(403, "does not reach this tape");
         }
         for what in ["", "/entries", "/anchors", "/context", "/search?q=secret"] {
             get(&format!("/v1/sessions/bob%2Fone{what}")).refused(403, "begin with `ada/`");
             let theirs = get(&format!("/v1/tapes/{other}{what}"));
             theirs.refused(403, "does not reach this tape");
-            let nobodys = get(&format!("/v1/tapes/0123456789abcdef__0123456789abcdef{what}"));
-            assert_eq!(nobodys.body, theirs.body, "what is not there is told as what is another's");
+            let missing = get(&format!("/v1/tapes/0123456789abcdef__0123456789abcdef{what}"));
+            assert_eq!(missing.body, theirs.body, "a missing tape is reported as another's");
         }
         for what in ["newest?phase=true", "sidecars", "archive-name"] {
             get(&format!("/v1/tapes/{other}/{what}")).refused(403, "does not reach this tape");

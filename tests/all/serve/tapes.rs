@@ -162,7 +162,7 @@ fn a_write_of_another_host_is_looked_at_before_it_is_done() {
     write("a__b", &[one, &head("a__b", 9_000_000_000), &first]).send().refused(400, "is not a write");
     write("a__b", &[r#"{"key": null, "batches": 9000000000}"#]).send().refused(400, "at most 1024 batches");
     write("a__b.jsonl.x.bak", &[one, &head("a__b.jsonl.x.bak", 0)]).send().refused(400, "is an archive");
-    assert_eq!(stand(), 2, "nothing of it was done");
+    assert_eq!(stand(), 2, "no write was done");
     let files = std::fs::read_dir(home.tapes_dir()).unwrap();
     let tapes = files.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "jsonl"));
     assert_eq!(tapes.count(), 1);

@@ -181,7 +181,7 @@ fn of_skills_that_do_not_fit_only_the_names_are_listed() {
     assert!(block.len() <= 32 << 10, "{}", block.len());
     assert_eq!(block.lines().filter(|line| line.starts_with("- s")).count(), 100);
     assert!(block.contains("- s0000: xxx") && block.contains("\n- s0098\n"), "{block}");
-    assert!(block.contains("- s0099: xxx") && block.contains("<skill name=\"s0099\">"), "what is named goes first");
+    assert!(block.contains("- s0099: xxx") && block.contains("<skill name=\"s0099\">"), "a named skill goes first");
 }
 
 #[test]

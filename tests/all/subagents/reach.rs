@@ -167,10 +167,10 @@ fn a_token_reaches_no_session_beyond_its_prefix_through_turns_inside_its_turns()
         assert!(result.contains("denied") && result.contains("begin with `team/`"), "{request}: {result}");
     }
     is_untouched(&home, before, &server);
-    assert!(entries_of(&home, "team/other") > 0, "what it reaches it may go on in");
+    assert!(entries_of(&home, "team/other") > 0, "it may go on in a session that it reaches");
 }
 
-/// A channel that nobody configured is a stranger's: the token says who speaks, in turns inside the turn too.
+/// A channel without configuration is a stranger's: the token determines the principal, in nested turns too.
 #[test]
 fn a_nested_turn_of_the_owners_token_keeps_the_owner_as_principal() {
     let home = home();
@@ -179,5 +179,5 @@ fn a_nested_turn_of_the_owners_token_keeps_the_owner_as_principal() {
     let answer = serve.post("/v1/turns", &json!({ "content": "go", "session_id": "http:a" }));
     assert_eq!(answer["model_output"], "done");
     let tainted = tape::read(&home.tape_file("http:a")).iter().any(|entry| entry["payload"]["name"] == "turn.tainted");
-    assert!(!tainted, "nobody but the owner has spoken");
+    assert!(!tainted, "only the owner has spoken");
 }

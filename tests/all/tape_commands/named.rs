@@ -1,4 +1,4 @@
-//! How a tape is named, and what is no tape.
+//! How a tape is named, and names without a tape.
 
 use super::{BUBS, files, golden, home_with, home_with_bubs, json, message, tape, tape_file};
 use crate::home;

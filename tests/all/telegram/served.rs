@@ -81,7 +81,7 @@ fn a_conversation_continues_after_a_restart() {
     assert!(prompt.starts_with("sender_id=42|channel=$telegram|chat_id=42|message_id=501|username=ada|"), "{prompt}");
     assert!(prompt.ends_with("\nECHO:hello"), "{prompt}");
     assert!(!format!("{tape:?}").contains(TOKEN));
-    // Ada is the owner: nothing of hers is from outside.
+    // Ada is the owner: her messages are not from outside.
     assert!(tape.iter().all(|entry| entry["payload"]["name"] != "turn.tainted"));
 }
 
@@ -128,7 +128,7 @@ fn a_user_who_blocked_the_bot_does_not_delay_others() {
     started.finish();
     assert_eq!(server.called("sendMessage").len(), 2, "it was tried once");
     let tape = entries(&home, "telegram:-100");
-    assert!(tape.iter().any(|entry| entry["payload"]["name"] == "turn.tainted"), "Bob is nobody's owner");
+    assert!(tape.iter().any(|entry| entry["payload"]["name"] == "turn.tainted"), "Bob is not the owner");
 }
 
 #[test]

@@ -49,7 +49,7 @@ struct State {
     files: HashMap<String, Vec<u8>>,
     /// By method: after how many calls that are let through, and what.
     upsets: HashMap<String, VecDeque<(usize, Upset)>>,
-    /// Methods and what they were called with.
+    /// Methods and their arguments.
     called: Vec<(String, Value)>,
     is_polled: bool,
     /// All that was asked for, and with which token.
@@ -131,7 +131,7 @@ impl StandIn {
         id
     }
 
-    /// Somebody sent that file: its id.
+    /// Stores a file that a user sent, and returns its id.
     pub fn file(&self, name: &str, bytes: &[u8]) -> String {
         self.state().files.insert(name.to_owned(), bytes.to_vec());
         name.to_owned()
@@ -153,7 +153,7 @@ impl StandIn {
         self.messages(chat).into_iter().map(|message| message.text).collect()
     }
 
-    /// Somebody takes a message of the bot away.
+    /// Removes a message of the bot, as a user does.
     pub fn remove(&self, chat: i64, id: i64) {
         self.state().chats.entry(chat).or_default().retain(|message| message.id != id);
     }

@@ -4,7 +4,7 @@ use super::{WORKSPACE, call, error, in_turn, path, together, with};
 use serde_json::json;
 use std::fs;
 
-/// The recorded commands, and what they answered then.
+/// The recorded commands, and their recorded answers.
 #[test]
 fn files_are_written_read_and_edited_as_recorded() {
     let home = with("workspace", &[WORKSPACE]);

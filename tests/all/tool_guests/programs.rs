@@ -106,7 +106,7 @@ fn peak(cmd: &str) -> (u64, u64) {
     (finished.peak, files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum())
 }
 
-/// Text, what JSON writes in six characters, and what is no text at all.
+/// Text, characters that JSON escapes in six bytes, and bytes that are not text.
 #[test]
 fn fifty_megabytes_of_output_take_no_more_memory_than_what_is_kept_of_them() {
     // The first one may have to compile the guests.

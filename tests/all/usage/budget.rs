@@ -56,7 +56,7 @@ fn turns_without_a_model_call_still_work() {
     home.scripted("cache", programs::SCRIPTED, r#"before-llm-call = { answer = "from a cache" }"#);
     let server = Server::new([]);
     home.run(["hi"]).model(&server).finish().says("[cli:local]\nfrom a cache\n");
-    assert_eq!(shown(&home, &[])["total"]["calls"], 1, "what no model said costs nothing");
+    assert_eq!(shown(&home, &[])["total"]["calls"], 1, "an answer without a model costs nothing");
 }
 
 #[test]

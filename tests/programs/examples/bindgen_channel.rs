@@ -120,7 +120,7 @@ fn message(body: &[u8]) -> Option<Envelope> {
         // The conversation that it belongs to.
         chat_id: text("chat")?.unwrap_or_default(),
         sender: text("sender")?,
-        // What the sender wrote, and nothing else: quotations and attachments have fields of their own.
+        // Only the sender's own text: quotations and attachments have fields of their own.
         content: text("text")??,
         passages: Vec::new(),
         kind: MessageKind::Normal,

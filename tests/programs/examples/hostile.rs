@@ -1,9 +1,9 @@
 //! Breaks the rule that `mode` of its configuration names. Without any it answers `alive`.
 //!
-//! `json` chooses the text that it returns as JSON: `deep`, `broken`, or odd in one of four ways. What goes behind the
-//! back of the bindings is in `raw.rs`, what it does to those who lend it memory in `greed.rs`, what it wants of the
-//! system in `system.rs`, and what it would like to write in `pen.rs`. `tool`, `description`, `parameters`, `about` and
-//! `version` are what it says of itself.
+//! `json` chooses the text that it returns as JSON: `deep`, `broken`, or odd in one of four ways. Calls behind the
+//! back of the bindings are in `raw.rs`, attacks on the allocator in `greed.rs`, requests to the operating
+//! system in `system.rs`, and forbidden writes in `pen.rs`. `tool`, `description`, `parameters`, `about` and
+//! `version` are its own description.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/hostile", generate_all });
 
@@ -64,7 +64,7 @@ pub fn bad_json() -> String {
     }
 }
 
-/// One line in the log: what was tried there, and the kind of error that came of it.
+/// One line in the log: the attempt, and the kind of error that it returned.
 pub fn told<T>(hook: &str, place: &str, outcome: Result<T, Error>) {
     let kind = outcome.err().map(|error| format!("{:?}", error.kind).replace("ErrorKind::", ""));
     let line = serde_json::json!({ "hook": hook, "place": place, "refused": kind });
@@ -163,7 +163,7 @@ impl hooks::build_prompt::Guest for Hostile {
     }
 }
 
-/// Deep on the stack of WebAssembly, which the guest cannot see: nothing of a frame is in memory.
+/// Deep on the stack of WebAssembly, which the guest cannot see: no part of a frame is in memory.
 #[inline(never)]
 fn deep(depth: u64, end: u64) -> u64 {
     if depth == end { 0 } else { deep(depth + 1, end).wrapping_mul(depth) ^ depth }

@@ -1,4 +1,4 @@
-//! Answers every hook from its configuration, `run-model` among them. What the answers may be says `script.rs`.
+//! Answers every hook from its configuration, `run-model` among them. `script.rs` documents the answers.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/scripted", generate_all });
 

@@ -1,4 +1,4 @@
-//! Answers every hook from its configuration, `run-model-stream` among them. What the answers may be says `script.rs`.
+//! Answers every hook from its configuration, `run-model-stream` among them. `script.rs` documents the answers.
 //!
 //! The stream's answer is a list of events: a text is a `text` event, `{ reasoning = "..." }` and `{ error = "..." }`
 //! are events too, `{ fail = "..." }` ends the call with an error, and `{ pause = 3000 }` lets that many milliseconds

@@ -2,7 +2,7 @@
 //! `{ grant, kind, message }`. Once in `run-model`, and with `again = true` once more in `render-outbound`; between the
 //! two it asks the server at `hold`, which answers when the test wants it to.
 //!
-//! What is tried stands in `tries`, each as its grant: `tape:append`, `http:http://127.0.0.1:80`, `fs:PATH:rw`, ... Beside
+//! `tries` lists the attempts, each as its grant: `tape:append`, `http:http://127.0.0.1:80`, `fs:PATH:rw`, ... Beside
 //! them there is `dump`: everything that a guest can see.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/trier", generate_all });
@@ -46,7 +46,7 @@ impl exports::bub::hooks::render_outbound::Guest for Trier {
     }
 }
 
-/// Asked by the dump, through the host: what it selects is everything, and what it sees it says.
+/// The dump asks it through the host: it selects everything, and logs its view.
 impl exports::bub::context::selector::Guest for Trier {
     fn select(view: View) -> Result<Selected, Error> {
         let entries = view.next(256)?;

@@ -83,7 +83,7 @@ pub async fn a_write_with_a_key_is_done_once(place: &Place) {
     let mut refused = turn("two");
     refused.batches[0].expect_last = Some(9);
     assert!(matches!(store.commit(refused).await, Err(Error::Conflict { last: 2 })));
-    assert_eq!(store.commit(turn("two")).await.unwrap(), stored(&[3]), "what was refused was not done");
+    assert_eq!(store.commit(turn("two")).await.unwrap(), stored(&[3]), "the refused commit was not done");
     store.reset(NAME, false).await.unwrap();
     assert_eq!(store.commit(turn("two")).await.unwrap(), Outcome::Already, "a reset makes nothing undone");
     assert_eq!(store.last_id(NAME).await.unwrap(), 0);
@@ -208,7 +208,7 @@ pub async fn two_writers_leave_consecutive_ids(place: &Place) {
     assert_eq!(ids(&written), (1..=1200).collect::<Vec<u64>>());
     assert_eq!(ids(&all(&*store, SIDE).await), (1..=600).collect::<Vec<u64>>());
     let contents = contents(&written);
-    assert!(contents.chunks(2).all(|pair| pair[0] == pair[1]), "what is written together stands together");
+    assert!(contents.chunks(2).all(|pair| pair[0] == pair[1]), "one write's entries are adjacent");
     for writer in ["0 ", "1 "] {
         let own: Vec<&String> = contents.iter().step_by(2).filter(|text| text.starts_with(writer)).collect();
         let expected: Vec<String> = (0..300).map(|n| format!("{writer}{n}")).collect();

@@ -124,7 +124,7 @@ pub async fn a_merge_keeps_ids_consecutive_and_a_drop_discards(place: &Place) {
     let dropped = child.fork();
     dropped.append(vec![message("user", "never")]).await.unwrap();
     drop(dropped);
-    // Somebody else writes meanwhile: what the forks see does not change until they are merged.
+    // Another process writes meanwhile: the forks' view does not change until they are merged.
     place.open().append(NAME, vec![message("user", "between")], None).await.unwrap();
     assert_eq!(contents(&child.read(0, 10).await.unwrap()), ["one", "two", "three", "four"]);
     child.merge().await.unwrap();

@@ -31,7 +31,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place whose store is opened by `open`, as by a process that starts now. What the closure owns lives as long as the
+    /// A place whose store is opened by `open`, as by a process that starts now. Its values live as long as the
     /// place: a directory, a server.
     pub fn new(open: impl Fn() -> Arc<dyn Store> + Send + Sync + 'static) -> Self {
         Self { open: Box::new(open), files: None }

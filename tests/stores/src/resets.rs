@@ -49,7 +49,7 @@ pub async fn a_write_may_begin_with_a_reset(place: &Place) {
     };
     let refused = store.commit(commit(archive.clone(), 3)).await;
     assert!(matches!(refused, Err(Error::Conflict { last: 0 })), "{refused:?}");
-    assert_eq!(ids(&all(&*store, NAME).await), [1, 2, 3], "what is refused empties nothing");
+    assert_eq!(ids(&all(&*store, NAME).await), [1, 2, 3], "a refused reset empties nothing");
     assert_eq!(store.commit(commit(archive.clone(), 0)).await.unwrap(), stored(&[1, 1]));
     for tape in [NAME, SIDE] {
         assert_eq!(contents(&all(&*store, tape).await), ["new"]);

@@ -39,7 +39,7 @@ pub async fn the_complete_section_of_the_highest_version_applies(place: &Place) 
     // Truncated: the section is incomplete. So is a seal alone.
     store.append(NAME, vec![anchor("open", 6), event("d"), anchor("seal", 7)], None).await.unwrap();
     assert_eq!(ids(&*store, None).await, [6, 7, 8]);
-    assert_eq!(ids(&*store, Some(8)).await, [2, 3, 4], "what stood there before it");
+    assert_eq!(ids(&*store, Some(8)).await, [2, 3, 4], "the section before it");
     // As another process finds it.
     assert_eq!(ids(&*place.open(), None).await, [6, 7, 8]);
     store.append(NAME, zone(8, "e"), None).await.unwrap();

@@ -24,6 +24,11 @@ impl Chance {
         }
     }
 
+    /// Whether a thing happens that happens once in `count` times.
+    pub fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
     pub fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }

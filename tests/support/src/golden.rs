@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The directory of the recorded runs.
 pub const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden");
 
-/// The text of `golden/edges.json`: inputs and what the original made of them, by subject.
+/// The text of `golden/edges.json`: inputs and the original's results, by subject.
 ///
 /// It contains Python's `NaN`, which is not JSON: parse one subject ([`cases`]), not the whole text.
 pub fn edges() -> String {

@@ -7,6 +7,8 @@ pub mod anthropic;
 mod chance;
 pub mod fuzz;
 pub mod golden;
+pub mod postgres;
+pub mod round_trips;
 pub mod spellings;
 pub mod tier;
 

@@ -5,7 +5,7 @@ use bub_guest::tape::{Entry, Query, Start};
 use bub_guest::{Error, ErrorKind, Result, Schema, Tape, Turn, tool};
 use serde::Deserialize;
 
-const MOST: u64 = 4;
+const MAX_PARTS: u64 = 4;
 
 #[derive(Deserialize, Schema)]
 pub struct Spilled {
@@ -36,7 +36,7 @@ pub fn read(turn: &Turn, Spilled { handle, cursor, count, from_end }: Spilled) -
     if handle.is_empty() || !handle.chars().all(|character| character.is_ascii_alphanumeric()) {
         return Err(Error::invalid(format!("`{handle}` is no handle: it stands in the note in place of the result")));
     }
-    let count = count.clamp(1, MOST);
+    let count = count.clamp(1, MAX_PARTS);
     let sidecar = turn.tape(TAPE)?.sidecar(APPEND, "spill")?;
     let missing = || Error::not_found(format!("nothing was put aside as `{handle}`"));
     let manifest = behind(&sidecar, &format!("spill/{handle}/manifest"))?.ok_or_else(missing)?;

@@ -28,14 +28,14 @@ enum Summariser {
 }
 
 /// The state after a turn: the raw tape, with section anchors that no view shows.
-struct Behind<'a> {
+struct AfterTurn<'a> {
     raw: &'a Tape,
     by: Summariser,
     asked: Cell<usize>,
     kept: RefCell<Vec<Value>>,
 }
 
-impl Thread for Behind<'_> {
+impl Thread for AfterTurn<'_> {
     fn next(&self, after: u64, max: usize) -> Result<Vec<Entry>, Error> {
         Ok(self.raw.0.iter().filter(|entry| entry.id > after).take(max).cloned().collect())
     }
@@ -104,7 +104,7 @@ impl World {
             most: built.metadata["budget"].as_u64().unwrap() / 10,
         };
         let last = Summary::newest(&self.store).unwrap();
-        let behind = Behind { raw: &self.raw, by, asked: Cell::default(), kept: RefCell::default() };
+        let behind = AfterTurn { raw: &self.raw, by, asked: Cell::default(), kept: RefCell::default() };
         let done = match by {
             Summariser::Never => Ok(()),
             _ => digest::summarise(&behind, rule, last),

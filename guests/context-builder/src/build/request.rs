@@ -24,7 +24,7 @@ pub struct Request {
     /// The tape's last id when the turn began.
     pub began: u64,
     /// The input budget of the model, if known.
-    pub room: Option<u64>,
+    pub input_budget: Option<u64>,
     pub scale: Scale,
 }
 

@@ -263,11 +263,13 @@ fn step_6_the_goal_is_pinned_at_the_end_with_200_characters() {
 
 #[test]
 fn the_budget_is_the_configured_one_or_less_where_the_model_takes_less() {
-    let total =
-        |room| built(&options(), &Request { room, ..request("hello") }, &Store::default()).metadata["budget"].clone();
+    let total = |input_budget| {
+        built(&options(), &Request { input_budget, ..request("hello") }, &Store::default()).metadata["budget"].clone()
+    };
     assert_eq!((total(None), total(Some(100_000)), total(Some(6_600))), (json!(48_000), json!(48_000), json!(6_600)));
     assert_eq!(total(Some(512)), 512);
-    let refused = context(&options(), &Request { room: Some(511), ..request("hello") }, &Store::default()).unwrap_err();
+    let refused =
+        context(&options(), &Request { input_budget: Some(511), ..request("hello") }, &Store::default()).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Config);
     assert!(
         refused.message.contains("leaves 511 tokens") && refused.message.contains("512 are the least"),
@@ -317,7 +319,7 @@ fn the_state_of_the_phase_anchor_comes_first() {
     long.anchor("phase", json!({ "summary": "a long story ".repeat(1_000) })).start().user("q").assistant("a").end();
     let small = Options { total_budget: 2_000, ..options() };
     let whole = built(&Options { total_budget: 6_000, ..options() }, &request("hello"), &Store::of(long.clone()));
-    assert!(matches!(&whole.history[0], Unit::Message { .. }), "what others do not need is lent");
+    assert!(matches!(&whole.history[0], Unit::Message { .. }), "unused budget of others is lent");
     let there = built(&small, &request("hello"), &Store::of(long));
     assert!(matches!(&there.history[0], Unit::Cut { message, .. } if chat::message(message) < 2_000));
 }

@@ -136,7 +136,7 @@ fn five_conflicts_are_retried_and_a_sixth_is_reported() {
         for turn in 0..conflicts {
             let other = tape.writer();
             writer.before_write.borrow_mut().push(Box::new(move || {
-                note(&other, &format!("- other {turn}")).expect("nobody disturbs this one");
+                note(&other, &format!("- other {turn}")).expect("no other writer disturbs this one");
             }));
         }
         assert_eq!(note(&writer, "- mine").is_ok(), expected);

@@ -69,7 +69,7 @@ function quietly(run) {
   try {
     run();
   } catch {
-    // What follows shows whether it mattered.
+    // The next step shows whether it mattered.
   }
 }
 

@@ -7,7 +7,7 @@ export function raise(kind, message) {
   throw { kind, message };
 }
 
-/** What a fake does not have. */
+/** An item that a fake does not have. */
 export function missing(what) {
   raise("not-found", `the test's host has no ${what}`);
 }

@@ -2,8 +2,8 @@
  * A host for native tests: `node --test` runs a plugin's functions against fakes, without WebAssembly.
  *
  * The fakes keep to the contracts where a plugin depends on it: ids of entries rise, JSON is checked, a grant that is taken
- * away denies. They do not search as the host does: a search finds entries that hold all words. What a fake does not have
- * fails with `not-found`.
+ * away denies. They do not search as the host does: a search finds entries that hold all words. Missing items
+ * fail with `not-found`.
  */
 
 import { createHmac } from "node:crypto";

@@ -4,7 +4,7 @@
     assert host.call(weather, {"city": "Bern"}) == []
 
 The fakes keep to the contracts where a plugin depends on it: ids of entries rise, JSON is checked, a grant that is taken away
-denies. They do not search as the host does: a search finds entries that hold all words. What a fake does not have fails with
+denies. They do not search as the host does: a search finds entries that hold all words. A missing item fails with
 `not-found`.
 """
 

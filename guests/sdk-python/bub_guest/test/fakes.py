@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def missing(what: str) -> Error:
-    """What a fake does not have."""
+    """An item that a fake does not have."""
     return Error("not-found", f"the test's host has no {what}")
 
 

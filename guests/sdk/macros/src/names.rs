@@ -1,4 +1,4 @@
-//! What serde's attributes say of names and absence.
+//! Names and optional fields as serde's attributes define them.
 
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Result};
 

@@ -6,7 +6,7 @@ use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, FnArg, Ident, ItemFn, LitStr, Result, Token, Type};
 
-/// What stands in the parentheses of the attribute.
+/// The arguments of the attribute.
 pub struct Options {
     name: Option<LitStr>,
     effect: Option<Ident>,

@@ -1,4 +1,4 @@
-//! What `plugin!` exports for each hook.
+//! The exports that `plugin!` makes for each hook.
 
 /// The types that the exports below name.
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! The grants of the hooks.
 
-/// What the manifest says of a hook: `(commands, HOOK, TARGET)` is the commands of the target if the hook is `commands`;
+/// The entry of a hook in the manifest: `(commands, HOOK, TARGET)` is the commands of the target if the hook is `commands`;
 /// `plugin!` calls it.
 #[doc(hidden)]
 #[macro_export]

@@ -5,13 +5,13 @@ use crate::ErrorKind;
 /// Why a request has no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// What happened.
+    /// The kind of failure.
     pub failure: Failure,
     /// The same for people.
     pub message: String,
 }
 
-/// What can happen to a request.
+/// The ways in which a request fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {

@@ -13,7 +13,7 @@ use wasip2::io::streams::{InputStream, OutputStream, StreamError};
 /// Bytes that are written or read at once.
 const PIECE: u64 = 64 << 10;
 
-/// The body of a response. What was made first is dropped last.
+/// The body of a response. Fields are dropped in reverse order of creation.
 #[derive(Debug)]
 pub struct Body {
     ready: Pollable,

@@ -69,7 +69,7 @@ pub mod stages {
         Ok(String::new())
     }
 
-    /// The system prompt and the new messages: nothing of earlier turns.
+    /// The system prompt and the new messages, without earlier turns.
     pub fn messages(
         turn: &Turn,
         _prompt: &Prompt,

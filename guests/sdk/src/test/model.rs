@@ -26,7 +26,7 @@ impl Sink {
     }
 }
 
-/// What the test's model answers.
+/// The answers of the test's model.
 pub fn answer(turn: &Turn, request: &Request) -> Result<String> {
     let mut world = turn.world.borrow_mut();
     world.require(&format!("model:{}", request.model.as_deref().unwrap_or("test:model")))?;

@@ -1,4 +1,4 @@
-//! What the fakes share: what a test has set, and what the plugin has done.
+//! The state that the fakes share: the settings of a test, and the effects of the plugin.
 
 use super::{Answer, Named, denied};
 use crate::http;
@@ -139,7 +139,7 @@ pub fn current() -> Rc<RefCell<World>> {
     CURRENT.with_borrow(Clone::clone).unwrap_or_else(enter)
 }
 
-/// What a fake does not have.
+/// The error of a function that a fake does not have.
 pub fn missing(what: &str) -> Error {
     Error::not_found(format!("the test's host has no {what}"))
 }

@@ -2,7 +2,7 @@
 
 import { Entry } from "bub-guest";
 
-// What separates a tape from the suffix of its archives.
+// The separator between a tape and the suffix of its archives.
 export const ARCHIVE = ".jsonl.";
 
 // The tape that a sidecar or an archive belongs to; any other tape itself.

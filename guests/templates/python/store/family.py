@@ -12,7 +12,7 @@ from typing import Optional
 from bub_guest import Entry, Reset, context
 
 ARCHIVE = ".jsonl."
-"""What separates a tape from the suffix of its archives."""
+"""The separator between a tape and the suffix of its archives."""
 
 
 def family_of(tape: str) -> str:

@@ -1,6 +1,6 @@
 //! Starts of the program with plugins whose compiled code is in the cache.
 
-use crate::child::run_once;
+use crate::child::{run_once, warm_up};
 use crate::figure::{Samples, line, print_memory, time};
 use crate::host::home;
 use bub_tests::component::with_section;
@@ -28,6 +28,7 @@ pub fn figures() {
         fs::write(file, with_section(&bytes, "number", &[number as u8])).expect("the home can be written");
     }
     homes.iter().for_each(Home::grant_hooks);
+    homes.iter().for_each(|home| warm_up(home, &[]));
     let mut samples = [Vec::new(), Vec::new()];
     let mut peak = 0;
     for run in 0..WARM_UP + RUNS {

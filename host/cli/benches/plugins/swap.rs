@@ -115,7 +115,7 @@ async fn many_turns() {
                 let answer = said(&host, &format!("bench:{session}")).await;
                 samples.push(begun.elapsed());
                 let kind = SAYS.iter().position(|says| *says == answer);
-                let kind = kind.unwrap_or_else(|| panic!("a turn was answered by nobody: `{answer}`"));
+                let kind = kind.unwrap_or_else(|| panic!("a turn was answered by neither plugin: `{answer}`"));
                 counts[kind].fetch_add(1, Ordering::Relaxed);
                 // Without a pause all turns would end after a few versions.
                 tokio::time::sleep(REST).await;

@@ -21,10 +21,10 @@ const LONG: Duration = Duration::from_secs(120);
 const PEOPLE: usize = 16;
 
 /// Timeout after which a user repeats a message.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The current address of the program, and its token.
-type Place = Option<(std::net::SocketAddr, String)>;
+type Address = Option<(std::net::SocketAddr, String)>;
 
 pub async fn figures() {
     let home = Arc::new(Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR")));
@@ -33,7 +33,7 @@ pub async fn figures() {
     tokio::spawn(unreliable(model));
     let environment =
         [("BUB_MODEL", "openai:fake-model".to_owned()), ("BUB_API_KEY", "sk-fake".to_owned()), ("BUB_API_BASE", base)];
-    let (places, place) = watch::channel::<Place>(None);
+    let (places, place) = watch::channel::<Address>(None);
     let stop = Arc::new(AtomicBool::new(false));
     let (said, repeated) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut people = JoinSet::new();
@@ -76,7 +76,7 @@ pub async fn figures() {
 /// Sends messages one after the other, each until it is answered.
 async fn talk(
     person: usize,
-    mut place: watch::Receiver<Place>,
+    mut place: watch::Receiver<Address>,
     stop: &AtomicBool,
     said: &AtomicUsize,
     repeated: &AtomicUsize,
@@ -86,14 +86,14 @@ async fn talk(
         let (content, key) = (format!("message {message} of {person}"), format!("{person}-{message}"));
         let mut tries = 0;
         loop {
-            let here = place.wait_for(Option::is_some).await.expect("somebody serves in the end").clone();
+            let here = place.wait_for(Option::is_some).await.expect("a server serves in the end").clone();
             let (address, token) = here.expect("it was waited for");
             let asked = async {
                 let mut client = Client::connect(address, &token).await?;
                 client.turn(&format!("kill:{person}"), &content, Some(&key)).await
             };
             tries += 1;
-            match timeout(PATIENCE, asked).await {
+            match timeout(TIMEOUT, asked).await {
                 Ok(Ok((200, _))) => break,
                 Ok(Ok((status, body))) => assert_eq!(status, 503, "{body}"),
                 Ok(Err(_)) | Err(_) => {}

@@ -37,6 +37,8 @@ pub async fn figures(name: &str, model: Model) {
         home.grant_hooks();
     }
     let program = Arc::new(Program::start(&home, &[]));
+    program.turn("warm", "hi").await;
+    program.settle();
     println!("{name}: {SESSIONS} sessions, {CONNECTIONS} connections");
 
     let begun = Instant::now();

@@ -1,7 +1,8 @@
 //! Throughput and latency of `serve`, as a process of its own, with clients on the same machine. Arguments after `--`
-//! select parts: `stub`, `agent`, `kill`.
+//! select parts: `stub`, `agent`, `kill`, `cluster`.
 
 mod client;
+mod cluster;
 #[allow(dead_code, reason = "not every benchmark takes its samples one behind the other")]
 #[path = "../figure.rs"]
 mod figure;
@@ -26,6 +27,9 @@ fn main() {
         }
         if wants("kill") {
             kill::figures().await;
+        }
+        if wants("cluster") {
+            cluster::figures().await;
         }
     });
 }

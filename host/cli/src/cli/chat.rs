@@ -85,7 +85,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let history = ChatHistory::new(&config, &workspace);
     let _returns = is_interactive.then(KeepReturns::new);
     let sessions = Sessions::new(&config);
-    let mut pending_plugins = PendingPlugins::new(grant_options, is_interactive)?;
+    let mut pending_plugins = PendingPlugins::new(&grant_options, is_interactive)?;
     if is_interactive {
         config = history.ask_for_trust(config, &workspace)?;
     }
@@ -109,7 +109,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         None => None,
     };
     let session = resumed.clone().or(session).unwrap_or_else(|| SESSION.to_owned());
-    resume::warn_of_holder(&host, &session);
+    resume::warn_of_holder(&host, &session).await;
     let _watch = host.watch();
     let preparing = host.clone();
     let preparing = tokio::spawn(async move { preparing.prepare_plugins().await });

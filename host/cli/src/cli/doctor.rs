@@ -1,6 +1,7 @@
 //! `doctor`: checks the installation, and says what to do about each problem.
 
 mod bundle;
+mod database;
 mod grants;
 mod proxy;
 pub(crate) mod settings;
@@ -17,7 +18,6 @@ use bub_runtime::plugin::{Source, grant_command};
 use bub_runtime::turn::CallScope;
 use bub_system::process::Environment;
 use bub_types::text::one_line;
-use bub_types::text::plain;
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -73,6 +73,13 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         settings::print(&mut out, &config, arguments.json)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let (database, is_usable) = database::diagnostics(&config).await;
+    if !is_usable && arguments.bundle.is_none() {
+        // Nothing else of the program starts without its tapes.
+        let mut diagnostics = files(&config);
+        diagnostics.extend(database);
+        return print(&mut out, &config, arguments.json, diagnostics);
+    }
     let recorded = arguments.bundle.as_ref().map(|_| bundle::record_log());
     let host = progress::start(config, workspace, Box::new(Printer)).await?;
     let mut diagnostics = files(&host.config);
@@ -88,19 +95,29 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     }
     diagnostics.extend(grants::diagnostics(&host));
     diagnostics.push(trust(&host));
-    diagnostics.extend(budget(&host));
+    diagnostics.extend(budget(&host).await);
+    diagnostics.extend(database);
     diagnostics.extend(tapes::diagnostics(&host).await);
-    for found in &mut diagnostics {
-        // They contain texts of plugins and servers.
-        (found.what, found.text) = (host.config.redact(&found.what), host.config.redact(&found.text));
-    }
     if let (Some(file), Some(log)) = (&arguments.bundle, recorded) {
+        redact(&mut diagnostics, &host.config);
         bundle::write(file, &host, &diagnostics, log)?;
         writeln!(out, "wrote `{}`; look through it before you send it", file.display())?;
         return Ok(ExitCode::SUCCESS);
     }
+    print(&mut out, &host.config, arguments.json, diagnostics)
+}
+
+/// Hides secrets in texts of plugins and servers.
+fn redact(diagnostics: &mut [Diagnostic], config: &Config) {
+    for found in diagnostics {
+        (found.what, found.text) = (config.redact(&found.what), config.redact(&found.text));
+    }
+}
+
+fn print(out: &mut impl Write, config: &Config, as_json: bool, mut diagnostics: Vec<Diagnostic>) -> Result<ExitCode> {
+    redact(&mut diagnostics, config);
     let is_wrong = diagnostics.iter().any(|diagnostic| diagnostic.state == State::Wrong);
-    if arguments.json {
+    if as_json {
         let all = diagnostics
             .iter()
             .map(|found| json!({ "what": found.what, "state": found.state.name(), "text": found.text }));
@@ -232,9 +249,9 @@ fn quarantined(host: &Host) -> impl Iterator<Item = Diagnostic> {
 }
 
 /// The remaining budget of the day, if there is one.
-fn budget(host: &Host) -> Option<Diagnostic> {
+async fn budget(host: &Host) -> Option<Diagnostic> {
     let limit = host.config.budget.tokens_per_day?;
-    Some(match host.budget.usage_log().used_today(None) {
+    Some(match host.budget.usage().used_today().await {
         Ok(used) if used < limit => {
             diagnostic("budget", State::Well, format!("{used} of {limit} tokens are used today"))
         }
@@ -244,12 +261,9 @@ fn budget(host: &Host) -> Option<Diagnostic> {
             );
             diagnostic("budget", State::Note, text)
         }
-        Err(error) => {
-            let dir = host.budget.usage_log().dir().display();
-            let text = format!(
-                "the usage log cannot be read in `{dir}`, and no model is called: {}",
-                plain(&error.to_string())
-            );
+        Err(why) => {
+            let place = host.budget.usage().place();
+            let text = format!("the usage log cannot be read in `{place}`, and no model is called: {why}");
             diagnostic("budget", State::Wrong, text)
         }
     })

@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    // What does not load is among what it shows.
+    // The command also shows plugins that do not load.
     let host = progress::start(config, workspace, Box::new(Printer)).await?;
     let calls = CallScope::new(&host);
     // The session of the terminal. If it cannot be read, hooks are shown without its selection.

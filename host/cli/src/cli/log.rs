@@ -32,9 +32,10 @@ pub(super) enum Format {
     Json,
 }
 
-/// Starts logging. `verbose`: 0 warnings, 1 information, 2 everything; `RUST_LOG` overrides it.
+/// Starts logging. A connection to a database that ends is reported by what needed it. `verbose`: 0 warnings, 1 information, 2 everything; `RUST_LOG` overrides it.
 pub(super) fn start(verbose: u8, format: Format) {
-    let level = ["warn", "bub_=info,warn", "bub_=debug,warn"][usize::from(verbose.min(2))];
+    let level =
+        ["deadpool=error,warn", "bub_=info,deadpool=error,warn", "bub_=debug,warn"][usize::from(verbose.min(2))];
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Lines).with_target(false).with_ansi(false);
     match format {

@@ -17,6 +17,8 @@ mod record;
 mod remove;
 mod report;
 mod rollback;
+mod share;
+mod shared;
 mod show;
 mod test;
 mod trust;
@@ -28,6 +30,7 @@ use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::{Host, introspection};
 use bub_runtime::plugin::{Plugin, PluginSet};
+use shared::SharedChange;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,6 +38,7 @@ use std::sync::Arc;
 
 pub(super) use grant_prompt::GrantOptions;
 pub(super) use pending_plugins::PendingPlugins;
+pub(super) use shared::{SharedPlugins, host_name, pull_at_start};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -70,6 +74,36 @@ enum Command {
     },
     /// Trust a plugin of a workspace: these bytes may run in any workspace
     Trust(trust::Arguments),
+    /// Store a plugin with its settings for all workers on the database of the tapes, as it is here
+    Share {
+        /// The plugin's name
+        name: String,
+    },
+}
+
+impl Command {
+    /// Whether it changes plugins, so that other workers have to learn of it.
+    fn changes_plugins(&self) -> bool {
+        match self {
+            Self::Add(_) | Self::Remove { .. } | Self::Rollback { .. } | Self::Share { .. } => true,
+            Self::Trust(arguments) => arguments.changes(),
+            Self::Loaded(LoadedCommand::Grant { .. } | LoadedCommand::Revoke { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// The plugin that it names, which is stored for all workers whether it changed or not.
+    fn named(&self) -> Option<String> {
+        match self {
+            Self::Remove { name }
+            | Self::Rollback { name }
+            | Self::Share { name }
+            | Self::Loaded(LoadedCommand::Grant { name, .. } | LoadedCommand::Revoke { name, .. }) => {
+                Some(name.clone())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Commands that need the loaded plugins.
@@ -115,7 +149,21 @@ enum LoadedCommand {
 }
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    match arguments.command {
+    if !arguments.command.changes_plugins() {
+        return execute(arguments.command, config, workspace).await;
+    }
+    let (config, change) = SharedChange::begin(config).await?;
+    let (home, named) = (config.home.clone(), arguments.command.named());
+    let outcome = execute(arguments.command, config, workspace).await;
+    let Some(change) = change else { return outcome };
+    // Also behind an error: what was done before it is active here.
+    let named = named.filter(|_| outcome.is_ok());
+    let stored = change.end(&home, named.as_deref()).await;
+    outcome.and_then(|code| stored.map(|()| code))
+}
+
+async fn execute(command: Command, config: Config, workspace: &Path) -> Result<ExitCode> {
+    match command {
         // Needs no plugins, and no home.
         Command::New(arguments) => new::run(arguments),
         Command::Dev(arguments) => dev::run(arguments, config, workspace).await,
@@ -127,19 +175,20 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         Command::Rollback { name } => rollback::run(&name, config, workspace).await,
         // Loads nothing: only the digest of a file is read.
         Command::Trust(arguments) => trust::run(&arguments, &config),
+        Command::Share { name } => share::run(&name, &config),
         Command::Loaded(command) => {
             let host = match command {
-                // What is wrong with a plugin that no turn has called is known once it is compiled.
+                // Compiling reveals the errors of a plugin that no turn has called.
                 LoadedCommand::List { .. } => progress::start(config, workspace, Box::new(Printer)).await?,
                 _ => Host::start(config, workspace, Box::new(Printer)).await?,
             };
-            run_loaded(command, &host)?;
+            run_loaded(command, &host).await?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-fn run_loaded(command: LoadedCommand, host: &Host) -> Result<()> {
+async fn run_loaded(command: LoadedCommand, host: &Host) -> Result<()> {
     let plugins = host.plugins();
     let mut out = std::io::stdout().lock();
     match command {
@@ -153,10 +202,10 @@ fn run_loaded(command: LoadedCommand, host: &Host) -> Result<()> {
             }
         }
         LoadedCommand::Grant { name, grants, follow } => {
-            grants::grant(&mut out, host, find(&plugins, &name)?, grants, follow)?;
+            grants::grant(&mut out, host, find(&plugins, &name)?, &grants, follow)?;
         }
         LoadedCommand::Revoke { name, grants } => grants::revoke(&mut out, host, find(&plugins, &name)?, &grants)?,
-        LoadedCommand::Unquarantine { name } => match host.lift_quarantine(&name)? {
+        LoadedCommand::Unquarantine { name } => match host.lift_quarantine(&name).await? {
             0 => {
                 let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
                 let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));

@@ -122,7 +122,7 @@ fn grants() -> String {
     let rows = forms().into_iter().map(|grant| {
         let about = match grant.as_str() {
             "hook:HOOK" => "is called for this hook; [Hooks](hooks.md) says what each can see and change".to_owned(),
-            grant => grant_risk::of_grant(grant),
+            _ => grant_risk::of_grant(&grant),
         };
         vec![format!("`{grant}`"), sentence(&about)]
     });

@@ -140,7 +140,10 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     }
     // They could not be continued: the next run is another process.
     host.close().await;
+    host.compile_in_background();
     denied.tell(&mut std::io::stderr(), host.config.policy.approve)?;
+    // The process ends here. The kernel takes its memory back faster than every plugin's code is unmapped by itself.
+    std::mem::forget(host);
     Ok(ExitCode::from(code))
 }
 

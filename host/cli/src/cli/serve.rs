@@ -1,6 +1,7 @@
 //! `serve`: runs the gateway and the HTTP API until a signal.
 
 mod config_reloader;
+mod worker;
 
 use super::watchdog::Watchdog;
 use anyhow::Result;
@@ -20,6 +21,7 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
+use worker::Worker;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -69,13 +71,19 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let reloader =
         ConfigReloader::new(gateway.clone(), auth, command_line, host.config.fingerprint.clone().and(fingerprint));
     let watch = reloader.watch();
+    let worker = Worker::start(&gateway);
     println!("serving at {}://{}", server.scheme(), server.address());
     println!("the owner's token is in {}", host.config.home.join("serve.token").display());
     let preparing = host.clone();
-    let preparing = tokio::spawn(async move { preparing.prepare_plugins().await });
-    let mut stop = stop;
+    let mut preparing = tokio::spawn(async move { preparing.prepare_plugins().await });
+    let (mut stop, mut is_preparing) = (stop, true);
     loop {
         tokio::select! {
+            // Whether or not one of them could be compiled: the log says so.
+            _ = &mut preparing, if is_preparing => {
+                is_preparing = false;
+                server.set_plugins_prepared();
+            }
             _ = stop.wait_for(|stop| *stop) => break,
             // SIGHUP means stop when the terminal was closed, and reload otherwise.
             Some(()) = hangup.recv() => match had_terminal && !has_terminal() {
@@ -90,12 +98,16 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     // The setting may have been reloaded.
     watchdog.allow(Duration::from_secs(gateway.host().config.serve.drain_seconds));
     drop(watch);
+    if let Some(worker) = worker {
+        worker.end().await;
+    }
     preparing.abort();
     let is_drained = gateway.stop().await;
     server.stop().await;
     if is_drained {
         host.close().await;
     } else {
+        host.budget.flush().await;
         tracing::warn!("turns were interrupted: the next start continues from their journals");
     }
     Ok(ExitCode::SUCCESS)

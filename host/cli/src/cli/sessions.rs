@@ -103,7 +103,8 @@ fn to_json(session: &Session) -> serde_json::Value {
         "tokens": summary.tokens,
         "entries": summary.entries,
         "tape": session.tape,
-        "held_by": session.held_by,
+        "held_by": session.held_by.as_ref().map(|holder| holder.pid),
+        "held_on": session.held_by.as_ref().and_then(|holder| holder.host.as_deref()),
     })
 }
 
@@ -121,6 +122,7 @@ async fn rename(arguments: &Rename, config: Config, workspace: &Path) -> Result<
     };
     let written = written.await;
     turn.close();
+    tapes.journals().released().await;
     written?;
     let (id, name) = (session.id().unwrap_or_default(), arguments.name.trim());
     let mut out = std::io::stdout().lock();

@@ -11,7 +11,7 @@ mod gc;
 mod info;
 mod list;
 mod outline;
-mod progress;
+pub(super) mod progress;
 mod search;
 mod show;
 mod tape_arg;

@@ -5,8 +5,8 @@ mod table;
 use super::text;
 use anyhow::Result;
 use bub_config::Config;
-use bub_model::usage::{Report, Session, Sum, UsageLog, report};
-use bub_types::text::plain;
+use bub_model::usage::{Report, Session, Sum};
+use bub_runtime::host::Usage;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::process::ExitCode;
@@ -38,17 +38,19 @@ impl Arguments {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
-    let account = UsageLog::new(&config.home);
-    let wrong = |error: std::io::Error| {
-        let why = plain(&error.to_string());
-        anyhow::anyhow!("what models have used cannot be read in `{}`: {why}", account.dir().display())
+pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
+    let usage = Usage::open(config).await?;
+    let place = usage.place();
+    let wrong = |why: String| anyhow::anyhow!("what models have used cannot be read in `{place}`: {why}");
+    let report = usage.report(arguments.days, None, arguments.wants(By::Session)).await.map_err(wrong)?;
+    // Asked for before anything is printed.
+    let used_today = match arguments.json || config.budget.tokens_per_day.is_some() {
+        true => usage.used_today().await.map_err(wrong)?,
+        false => 0,
     };
-    let report = report(&account, arguments.days, None).map_err(wrong)?;
     let mut out = std::io::stdout().lock();
     if arguments.json {
-        let used = account.used_today(None).map_err(wrong)?;
-        let all = json(arguments, &report, used, config.budget.tokens_per_day);
+        let all = json(arguments, &report, used_today, config.budget.tokens_per_day);
         writeln!(out, "{}", text::json_line(&all.to_string()))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -59,7 +61,7 @@ pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
         print(&mut out, arguments, &report)?;
     }
     if let Some(limit) = config.budget.tokens_per_day {
-        let used = bub_types::text::grouped(account.used_today(None).map_err(wrong)?);
+        let used = bub_types::text::grouped(used_today);
         writeln!(out, "today: {used} tokens of {} (budget.tokens_per_day)", bub_types::text::grouped(limit))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! What comes back, and how much of it.
+//! Responses, and limits on their size.
 
 use std::time::Duration;
 

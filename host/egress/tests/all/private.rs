@@ -65,7 +65,7 @@ const LITERALS: &[&str] = &[
     "ｌｏｃａｌｈｏｓｔ",
 ];
 
-/// Names, and what they lead to.
+/// Names, and their addresses.
 const NAMES: &[(&str, &[&str])] = &[
     ("loopback.test", &["127.0.0.1"]),
     ("loopback6.test", &["::1"]),
@@ -78,12 +78,12 @@ const NAMES: &[(&str, &[&str])] = &[
     ("unique.test", &["fd00::1"]),
     ("mixed.test", &["3ffe::1", "127.0.0.1"]),
     ("mixed-behind.test", &["127.0.0.1", "3ffe::1"]),
-    // In the house of somebody whose resolver looks below a search domain.
+    // On a network whose resolver looks below a search domain.
     ("localhost.localdomain", &["127.0.0.1"]),
     ("metadata", &["169.254.169.254"]),
 ];
 
-/// What some libraries read as a host, and a URL has none of.
+/// Texts that some libraries read as a host, and a URL does not.
 const UNREADABLE: &[&str] = &[
     "127.0.0.1..",
     "localhost..",
@@ -144,13 +144,13 @@ fn a_host_that_libraries_read_differently_is_no_host() {
 async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
     let server = trap().await;
     let port = server.port();
-    // The first belongs to nobody, and counts as public.
+    // The first is not assigned, and counts as public.
     let names = Names::changing("rebinding.test", &[&["3ffe::1"], &["127.0.0.1"]]);
     let limits = Limits { first_byte: Duration::from_millis(300), ..Limits::default() };
     let client =
         EgressClient::new(Network::new(names.clone()), [target(&format!("http://*:{port}"))]).with_limits(limits);
     let ask = || client.send(get(&format!("http://rebinding.test:{port}/")));
-    let error = ask().await.expect_err("nobody is there");
+    let error = ask().await.expect_err("nothing listens there");
     assert!(matches!(error, Error::TimedOut { .. } | Error::Failed { .. }), "{error:?}");
     assert_eq!(names.asked().len(), 1, "there is no second lookup to answer otherwise");
     let error = ask().await.expect_err("it is private by now");

@@ -1,4 +1,4 @@
-//! What leaves, and what does not.
+//! Requests that are sent, and parts that are not.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -179,9 +179,9 @@ async fn network_errors_contain_no_address_path_or_query() {
     };
     let host = format!("http://inner.test:{closed}");
     let client = client(&[&host, "http://nowhere.test"]);
-    let error = client.send(get(&format!("{host}/path?key=abc"))).await.expect_err("nobody listens");
+    let error = client.send(get(&format!("{host}/path?key=abc"))).await.expect_err("the port is closed");
     assert_eq!(error.to_string(), format!("`{host}`: connection refused"));
-    let error = client.send(get("http://nowhere.test/path?key=abc")).await.expect_err("nobody knows it");
+    let error = client.send(get("http://nowhere.test/path?key=abc")).await.expect_err("the name does not exist");
     assert_eq!(error.to_string(), "`http://nowhere.test`: the name cannot be resolved");
 }
 

@@ -50,7 +50,7 @@ impl Room {
         Secrets::load(self.dir.path(), variables(environment)).unwrap()
     }
 
-    /// What loading says when it is refused.
+    /// The error with which loading fails.
     #[track_caller]
     fn refusal(&self) -> String {
         Secrets::load(self.dir.path(), variables(&[])).unwrap_err().to_string()

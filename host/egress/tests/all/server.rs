@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What is done for an answer. The connection is kept after the last.
+/// A step of an answer. The connection is kept after the last.
 #[derive(Clone)]
 pub enum Step {
     Send(Vec<u8>),

@@ -1,4 +1,4 @@
-//! What a grant names.
+//! Targets of a grant.
 
 use bub_egress::Target;
 use reqwest::Url;

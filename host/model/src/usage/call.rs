@@ -42,7 +42,7 @@ impl Call {
     /// A call that ends now.
     pub fn now(model: &str, session: &str, workspace: &str, plugin: &str, purpose: &str, tokens: Tokens) -> Self {
         Self {
-            at: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+            at: bub_system::clock::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
             model: clipped(model),
             session: clipped(session),
             workspace: clipped_path(workspace),
@@ -69,8 +69,13 @@ impl Call {
         Self { weighed: tokens, ..self }
     }
 
+    /// The host's estimate of the prompt's tokens; 0: there is none.
+    pub fn estimate(&self) -> u64 {
+        self.weighed
+    }
+
     /// Estimated and reported prompt tokens, if the provider reported them.
-    pub(super) fn report(&self) -> Option<(u64, u64)> {
+    pub fn report(&self) -> Option<(u64, u64)> {
         (self.weighed > 0 && !self.estimated).then_some((self.weighed, self.prompt))
     }
 
@@ -86,13 +91,13 @@ impl Call {
     }
 
     /// Parses a line; `None` if it is invalid or truncated.
-    pub(super) fn read(line: &[u8]) -> Option<Self> {
+    pub fn read(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
 }
 
 /// The name as logged, clipped: compare with clipped names only.
-pub(super) fn clipped(name: &str) -> String {
+pub fn clipped(name: &str) -> String {
     name.chars().take(NAME).collect()
 }
 

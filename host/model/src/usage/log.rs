@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use super::lines;
-use jiff::Zoned;
+use bub_system::clock;
 use jiff::civil::Date;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ impl UsageLog {
 
     fn today<T>(&self, look: impl FnOnce(&Today) -> T) -> io::Result<T> {
         let mut today = self.today.lock();
-        today.turn_to(Zoned::now().date());
+        today.turn_to(clock::now().date());
         match File::open(self.file(today.date)) {
             Ok(file) => today.catch_up(&file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => today.read_again(0),
@@ -154,7 +154,7 @@ impl UsageLog {
     ///
     /// Today's file cannot be written.
     pub fn add(&self, call: &Call) -> io::Result<()> {
-        let date = Zoned::now().date();
+        let date = clock::now().date();
         self.append(date, call).inspect_err(|_| {
             let mut today = self.today.lock();
             today.turn_to(date);

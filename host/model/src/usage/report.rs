@@ -2,8 +2,9 @@
 
 use super::call::{Call, clipped, clipped_path};
 use super::log::UsageLog;
+use bub_system::clock;
+use jiff::ToSpan;
 use jiff::civil::Date;
-use jiff::{ToSpan, Zoned};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -28,6 +29,20 @@ pub struct Sum {
 }
 
 impl Sum {
+    /// Adds the sums of other calls.
+    pub fn add_all(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.calls, other.calls),
+            (&mut self.estimated, other.estimated),
+            (&mut self.prompt, other.prompt),
+            (&mut self.cached, other.cached),
+            (&mut self.completion, other.completion),
+            (&mut self.total, other.total),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
     fn add(&mut self, call: &Call) {
         let tokens = call.tokens();
         self.calls += 1;
@@ -76,14 +91,41 @@ pub struct Report {
     pub days: Vec<(Date, Sum)>,
 }
 
+impl Report {
+    /// The report of days that ends today, from sums by day, model and session.
+    pub fn from_sums(last: Date, days: u32, sums: impl IntoIterator<Item = (Date, String, Session, Sum)>) -> Self {
+        let mut total = Sum::default();
+        let (mut models, mut sessions, mut by_day) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        for (day, model, session, sum) in sums {
+            total.add_all(&sum);
+            models.entry(model).or_insert_with(Sum::default).add_all(&sum);
+            sessions.entry(session).or_insert_with(Sum::default).add_all(&sum);
+            by_day.entry(day).or_insert_with(Sum::default).add_all(&sum);
+        }
+        Self {
+            first: first_day(last, days),
+            last,
+            total,
+            models: most_first(models),
+            sessions: most_first(sessions),
+            days: by_day.into_iter().rev().collect(),
+        }
+    }
+}
+
+/// The first of that many days.
+fn first_day(last: Date, days: u32) -> Date {
+    last.saturating_sub(i64::from(days.clamp(1, MAX_DAYS) - 1).days())
+}
+
 /// The usage of the last `days` days including today, optionally of one session.
 ///
 /// # Errors
 ///
 /// The log cannot be read.
 pub fn report(log: &UsageLog, days: u32, of: Option<&Session>) -> io::Result<Report> {
-    let last = Zoned::now().date();
-    let first = last.saturating_sub(i64::from(days.clamp(1, MAX_DAYS) - 1).days());
+    let last = clock::now().date();
+    let first = first_day(last, days);
     let mut total = Sum::default();
     let (mut models, mut sessions, mut by_day) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     log.calls(first, last, |day, call| {

@@ -1,4 +1,4 @@
-//! What is made of an answer.
+//! Parsing of answers.
 
 use std::time::Duration;
 

@@ -51,7 +51,7 @@ async fn ask_with(client: &Client, request: Request) -> (Vec<Event>, Option<Erro
     (events, None)
 }
 
-/// The error of a request that told nothing before it failed.
+/// The error of a request that failed before the first event.
 async fn error_of(settings: Settings, request: Request) -> Error {
     let (events, error) = ask(settings, request).await;
     assert_eq!(events, []);

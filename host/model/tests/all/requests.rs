@@ -1,4 +1,4 @@
-//! What is sent.
+//! Requests.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use bub_model::{Client, ErrorKind, RawObject, Request, Secret, Settings, ToolSpe
 use super::server::{Answer, Seen, Server};
 use super::{KEY, STOP, ask, ask_with, error_of, object, request, settings};
 
-/// What arrives for `request` under those settings.
+/// The request that arrives for `request` under those settings.
 async fn sent(change: impl FnOnce(&mut Settings), request: Request) -> Seen {
     let server = Server::start([Answer::events(&[STOP])]).await;
     let mut settings = settings(&server);
@@ -204,7 +204,7 @@ async fn a_connection_is_used_again() {
     let client = Client::new(settings(&server)).unwrap();
     for _ in 0..3 {
         assert_eq!(ask_with(&client, request()).await.1, None);
-        // What is behind `[DONE]` is read beside us; the next step of a turn takes longer than this to come.
+        // A task reads the rest after `[DONE]`; the next step of a turn takes longer than this to come.
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     assert_eq!((server.seen().len(), server.connections()), (3, 1));

@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What is written for one request, byte for byte.
+/// The answer to one request, byte for byte.
 #[derive(Clone)]
 pub struct Answer {
     bytes: String,

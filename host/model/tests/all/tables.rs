@@ -1,4 +1,4 @@
-//! What can be asked without a server, most of it recorded from the original.
+//! Functions that need no server, most of their results recorded from the original.
 
 use bub_model::{
     ErrorKind, Event, Secret, Settings, ToolCall, is_context_length, key_wanted, known_provider, split, window,

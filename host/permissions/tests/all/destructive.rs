@@ -92,6 +92,6 @@ fn the_quoted_part_of_a_command_is_short() {
     assert_eq!(destructive(&deep), None);
     assert_eq!(destructive(&"sudo ".repeat(2_000)), None);
     assert_eq!(destructive(&"find -exec ".repeat(2_000)), None);
-    // What is too long to be looked at is not taken for harmless.
+    // A command that is too long to be examined does not count as harmless.
     assert!(destructive(&"echo ".repeat(20_000)).is_some());
 }

@@ -33,7 +33,7 @@ fn no_verdict_is_more_permissive_when_a_danger_is_added() {
 }
 
 #[test]
-#[ignore = "goes on for as long as it is told to"]
+#[ignore = "runs for `BUB_FUZZ_SECONDS`"]
 fn look_for_more() {
     let budget = Budget::from_environment(1);
     let mut seed = budget.first_seed;

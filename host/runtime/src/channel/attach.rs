@@ -59,7 +59,7 @@ pub fn items(places: &[String], kind: MessageKind, foreign: Option<&Path>) -> an
     places.iter().map(item).collect()
 }
 
-/// What a channel brings along. What its data is says the data itself, whatever it was called on the way.
+/// An attachment of a channel. Its data determines its type, not its name or its declared type.
 ///
 /// # Errors
 ///

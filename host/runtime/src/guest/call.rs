@@ -49,7 +49,7 @@ pub type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>
 ///
 /// # Errors
 ///
-/// A [`Fault`], when the guest trapped or broke a limit or its contract. What the guest itself calls an error is in `T`.
+/// A [`Fault`], when the guest trapped or broke a limit or its contract. The guest's own error is in `T`.
 #[tracing::instrument(name = "hook", skip_all, fields(hook = context.call.name(), plugin = plugin.name))]
 pub async fn call<'c, T: Send>(
     host: &Arc<Host>,
@@ -75,7 +75,7 @@ pub async fn call<'c, T: Send>(
     .await;
     match outcome {
         Ok(Ok(value)) => {
-            open.succeed();
+            open.succeed().await;
             Ok(value)
         }
         Ok(Err(error)) => Err(open.fail(Some(error)).await),
@@ -94,7 +94,7 @@ struct OpenCall<'h> {
     counts: bool,
     /// Whether it belongs to the preview of a turn.
     previews: bool,
-    /// For `plugin dev`, where somebody listens.
+    /// The call log of `plugin dev`, while one listens.
     log: Option<OpenLog>,
     limit: Duration,
     began: Instant,
@@ -115,7 +115,7 @@ impl<'h> OpenCall<'h> {
         let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
         let counts = context.call != Call::Load && !previews;
         let permit = match (counts, previews) {
-            (true, _) => host.quarantine.begin(plugin, context.circuit_key()),
+            (true, _) => host.quarantine.begin(plugin, context.circuit_key()).await,
             (false, true) => host
                 .quarantine
                 .open_circuit(plugin, context.circuit_key())
@@ -174,7 +174,7 @@ impl<'h> OpenCall<'h> {
         }));
     }
 
-    fn succeed(self) {
+    async fn succeed(self) {
         let (took, fuel) = self.end();
         self.log(took, fuel, None);
         let Self { host, plugin, context, live, permit, counts, .. } = self;
@@ -182,7 +182,7 @@ impl<'h> OpenCall<'h> {
         context.recording.ends(None);
         // A call that made the turn hold too much is not a success.
         if counts && !context.turn.as_ref().is_some_and(|turn| turn.is_large_consumer(plugin)) {
-            host.quarantine.succeeded(plugin, context.circuit_key(), permit);
+            host.quarantine.succeeded(plugin, context.circuit_key(), permit).await;
         }
         if let Some(turn) = &context.turn {
             live.rest(plugin, turn);
@@ -203,21 +203,14 @@ impl<'h> OpenCall<'h> {
         let broken = Fault { plugin: plugin.name.clone(), hook, kind, output: live.store.data().output.shown() };
         if let Some((holder, broken)) = turn.and_then(|turn| filled(turn, plugin, &broken)) {
             host.meter.add(&plugin.name, hook, took, fuel, None);
-            host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken));
-            host.events.publish(
-                RuntimeEvent::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
-                session,
-            );
+            publish(host, &broken, (Duration::ZERO, 0), session);
             if !previews {
                 let call = (&*holder, context.circuit_key(), Permit::default());
-                let consequence = faulted(host, call, &broken, CallRecorder::default(), turn);
-                tell(turn, &holder, consequence).await;
+                charge(host, call, &broken, CallRecorder::default(), turn).await;
             }
             return broken;
         }
-        host.meter.add(&plugin.name, hook, took, fuel, Some(&broken));
-        host.events
-            .publish(RuntimeEvent::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, session);
+        publish(host, &broken, (took, fuel), session);
         if matches!(broken.kind, FaultKind::Deadline(_)) {
             host.quarantine.was_slow(plugin, &broken);
         }
@@ -225,9 +218,7 @@ impl<'h> OpenCall<'h> {
         let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
         if counts && !only_waited {
             let recorder = live.store.data().recorder.clone();
-            let call = (&**plugin, context.circuit_key(), permit);
-            let consequence = faulted(host, call, &broken, recorder, turn);
-            tell(turn, plugin, consequence).await;
+            charge(host, (plugin, context.circuit_key(), permit), &broken, recorder, turn).await;
         }
         broken
     }
@@ -252,30 +243,35 @@ async fn unopened(
     counts: bool,
     permit: Permit,
 ) -> Fault {
-    host.meter.add(&plugin.name, broken.hook, Duration::ZERO, 0, Some(&broken));
-    let event = RuntimeEvent::Fault { plugin: plugin.name.clone(), hook: broken.hook, what: broken.kind.to_string() };
-    host.events.publish(event, context.session());
+    publish(host, &broken, (Duration::ZERO, 0), context.session());
     if counts {
-        let turn = context.turn.as_deref();
         let call = (&**plugin, context.circuit_key(), permit);
-        let consequence = faulted(host, call, &broken, CallRecorder::default(), turn);
-        tell(turn, plugin, consequence).await;
+        charge(host, call, &broken, CallRecorder::default(), context.turn.as_deref()).await;
     }
     broken
 }
 
-/// Records a fault, with a crash report of the call.
-fn faulted(
+/// Adds a fault to the metrics of its plugin, with the time and the fuel of the call, and to the events.
+fn publish(host: &Host, fault: &Fault, (took, fuel): (Duration, u64), session: &str) {
+    host.meter.add(&fault.plugin, fault.hook, took, fuel, Some(fault));
+    let event = RuntimeEvent::Fault { plugin: fault.plugin.clone(), hook: fault.hook, what: fault.kind.to_string() };
+    host.events.publish(event, session);
+}
+
+/// Counts a fault against the plugin, with a crash report of the call, and reports the quarantine that it may begin.
+async fn charge(
     host: &Host,
     call: (&Plugin, CircuitKey<'_>, Permit),
     fault: &Fault,
     recorder: CallRecorder,
     turn: Option<&Turn>,
-) -> Consequence {
+) {
+    let plugin = call.0;
     let redact = |text: &str| host.config.redact(text);
     let snapshot = || turn.map_or(Value::Null, Turn::snapshot);
     let context = CrashContext { redact: &redact, recorder, turn: turn.is_some().then_some(&snapshot) };
-    host.quarantine.faulted(call, fault, &context)
+    let consequence = host.quarantine.faulted(call, fault, &context).await;
+    tell(turn, plugin, consequence).await;
 }
 
 /// A fault that is another plugin's: the call ran out of room, and by then another plugin made the turn hold so much that

@@ -60,7 +60,7 @@ impl Completion {
 }
 
 impl Drop for Completion {
-    /// What was used has to be paid, and observers have to be told.
+    /// Settles the used tokens, and notifies observers.
     fn drop(&mut self) {
         self.exchange.close();
         self.stand_alone();

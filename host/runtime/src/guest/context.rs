@@ -32,14 +32,7 @@ impl CallContext {
 
     /// A call without a turn, for a message or a tape: faults are counted for that session.
     pub fn about(call: impl Into<Call>, session: &str) -> Self {
-        Self {
-            call: call.into(),
-            turn: None,
-            depth: 0,
-            about: Some(session.into()),
-            caller: None,
-            recording: CallRecording::default(),
-        }
+        Self { about: Some(session.into()), ..Self::outside(call) }
     }
 
     /// Sets the caller.
@@ -72,13 +65,6 @@ impl CallContext {
 
     /// A call that sits in `depth` others.
     pub fn inside(call: impl Into<Call>, turn: &Arc<Turn>, depth: u32) -> Self {
-        Self {
-            call: call.into(),
-            turn: Some(turn.clone()),
-            depth,
-            about: None,
-            caller: None,
-            recording: CallRecording::default(),
-        }
+        Self { turn: Some(turn.clone()), depth, ..Self::outside(call) }
     }
 }

@@ -32,7 +32,7 @@ impl Imported<'_> {
         if !recording.is_playback() {
             return Ok(None);
         }
-        // What answers nothing, or nothing there, needs no recorded answer.
+        // A function without a result, or without one there, needs no recorded answer.
         let answer = recording.answer(function, arguments).unwrap_or_default();
         recording.imported(function, arguments.to_vec(), answer.clone());
         let played = T::from_shown(answer);

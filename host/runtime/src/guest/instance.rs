@@ -22,7 +22,7 @@ pub(super) struct GuestInstance<'p> {
 }
 
 /// An instance between two calls of a turn.
-struct Idle {
+struct IdleInstance {
     store: Store<State>,
     instance: Instance,
 }
@@ -33,8 +33,8 @@ impl<'p> GuestInstance<'p> {
         let is_pooled = host.engines.fits_pool(plugin.limits.memory_bytes());
         let may_rest = is_pooled && may_rest(plugin, context);
         let rested = context.turn.as_ref().filter(|_| may_rest).and_then(|turn| turn.idle.take(plugin));
-        if let Some(idle) = rested.and_then(|idle| idle.downcast::<Idle>().ok()) {
-            let Idle { mut store, instance } = *idle;
+        if let Some(idle) = rested.and_then(|idle| idle.downcast::<IdleInstance>().ok()) {
+            let IdleInstance { mut store, instance } = *idle;
             store.data_mut().resume(context);
             bound(&mut store, plugin)?;
             return Ok(Self {
@@ -81,7 +81,7 @@ impl<'p> GuestInstance<'p> {
             && self.store.data_mut().rest()
         {
             let slots = self.store.data().host.engines.slots();
-            turn.idle.put(plugin, Box::new(Idle { store: self.store, instance }), slots);
+            turn.idle.put(plugin, Box::new(IdleInstance { store: self.store, instance }), slots);
         }
     }
 }

@@ -21,21 +21,21 @@ struct PooledInstance {
     plugin: Arc<Plugin>,
     /// The store and the instance in it: their type belongs to the layer that calls guests.
     idle: Box<dyn Any + Send>,
-    _place: Place,
+    _slot: PoolSlot,
 }
 
 /// A place in the pool.
-struct Place;
+struct PoolSlot;
 
-impl Place {
+impl PoolSlot {
     /// Where the pool holds so many.
     fn take(slots: u32) -> Option<Self> {
-        let place = Self;
-        (WAITING.fetch_add(1, Ordering::Relaxed) < slots as usize / 2).then_some(place)
+        let slot = Self;
+        (WAITING.fetch_add(1, Ordering::Relaxed) < slots as usize / 2).then_some(slot)
     }
 }
 
-impl Drop for Place {
+impl Drop for PoolSlot {
     fn drop(&mut self) {
         WAITING.fetch_sub(1, Ordering::Relaxed);
     }
@@ -55,8 +55,8 @@ impl InstancePool {
 
     /// Keeps an idle instance, unless the idle instances of all turns have half of the engine's `slots`.
     pub(super) fn put(&self, plugin: &Arc<Plugin>, idle: Box<dyn Any + Send>, slots: u32) {
-        if let Some(place) = Place::take(slots) {
-            self.all().push(PooledInstance { plugin: plugin.clone(), idle, _place: place });
+        if let Some(slot) = PoolSlot::take(slots) {
+            self.all().push(PooledInstance { plugin: plugin.clone(), idle, _slot: slot });
         }
     }
 

@@ -130,7 +130,7 @@ impl Written {
         if shown.is_empty() || before > LOGGED {
             return;
         }
-        self.host.call_log.line(plugin, "output", &shown);
+        self.host.call_log.line(plugin, "output", || shown.clone());
         match plugin.lines.take() {
             Some(0) => tracing::info!("plugin `{}` writes: {shown}", plugin.name),
             Some(missed) => {

@@ -69,12 +69,16 @@ async fn introduction(
     }
     if asked.manifest {
         let described = exports.manifest(store, instance)?.call_describe(&mut *store).await?;
-        let wants = described.wants.into_iter().map(|want| GrantRequest { grant: want.grant, why: want.why });
+        let mut wants = Vec::with_capacity(described.wants.len());
+        for want in described.wants {
+            let grant = want.grant.parse().map_err(|reason| contract(format!("its manifest wants {reason}")))?;
+            wants.push(GrantRequest { grant, why: want.why });
+        }
         introduction.manifest = Some(Manifest {
             name: Some(described.name),
             version: described.version,
             about: described.about,
-            wants: wants.collect(),
+            wants,
             config_schema: described.config_schema.and_then(|schema| parse_json(&schema).ok()),
             ..Manifest::default()
         });

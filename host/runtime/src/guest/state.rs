@@ -10,6 +10,7 @@ use crate::plugin::quarantine::CallRecorder;
 use crate::plugin::recording::CallRecording;
 use crate::plugin::{Break, FaultKind, Plugin, Source};
 use crate::turn::{Denial, DenialReason, Turn};
+use bub_permissions::{Grant, GrantKind};
 use bub_types::Error;
 use bub_types::hook::{Call, Hook};
 use std::sync::Arc;
@@ -153,10 +154,10 @@ impl State {
     }
 
     /// Refuses unless the plugin holds that grant.
-    pub fn granted(&self, grant: &str) -> std::result::Result<(), Error> {
+    pub fn granted(&self, grant: &Grant) -> std::result::Result<(), Error> {
         if self.holds(grant) {
             // What the program's own guests do by their table is what the tape is about anyway, but for what leaves it.
-            let reaches_outside = grant == "process" || grant.starts_with("secret:");
+            let reaches_outside = matches!(grant.kind(), GrantKind::Process | GrantKind::Secret);
             if let Some(turn) = self.turn.as_ref().filter(|_| reaches_outside || self.plugin.source != Source::Embedded)
             {
                 turn.used(&self.plugin, grant);
@@ -188,7 +189,7 @@ impl State {
     }
 
     /// Whether the plugin holds that grant, at this moment.
-    pub fn holds(&self, grant: &str) -> bool {
+    pub fn holds(&self, grant: &Grant) -> bool {
         self.call != Call::Load && self.host.grants.allows(&self.plugin, grant)
     }
 }

@@ -102,7 +102,7 @@ impl View {
         Ok(Selection::from_entries(&self.window().await?))
     }
 
-    /// Nothing of what was said before this turn: its own entries alone.
+    /// The turn's own entries, without earlier ones.
     pub async fn own(&self) -> bub_tape::Result<Selection> {
         let mut window = self.window().await?;
         window.retain(|entry| entry.id > self.turn.began());

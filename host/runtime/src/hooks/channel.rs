@@ -17,6 +17,7 @@ use crate::guest::bindings::channel::channel::Description;
 use crate::plugin::{DeclaredChannel, Plugin, contract};
 use crate::turn::CallScope;
 use bub_egress::secret;
+use bub_permissions::Grant;
 use bub_types::hook::{Call, Hook};
 use bub_types::text::one_line;
 use bub_types::{Envelope, Error};
@@ -42,11 +43,11 @@ pub struct GuestChannel {
     plugin: Arc<Plugin>,
     /// It is asked what came.
     pub supports_polling: bool,
-    /// It is told what came.
+    /// It receives webhook requests.
     pub webhook: bool,
-    /// What was sent can be changed.
+    /// It can change messages that it has sent.
     pub supports_edits: bool,
-    /// What is sent twice under one key arrives once.
+    /// A message that is sent twice under one key arrives once.
     pub deduplicates: bool,
     /// People there say one thing in several messages.
     pub needs_debounce: bool,
@@ -73,7 +74,7 @@ pub struct Arrival {
 }
 
 /// The channels of all plugins that are granted the hook and can say what they are, by name. Of two of one name it is the
-/// one of the plugin that was registered first. What is wrong with the others is told to the log.
+/// one of the plugin that was registered first. The errors of the others are logged.
 pub async fn channels(scope: &Arc<CallScope>) -> Vec<GuestChannel> {
     let (channels, refused) = described(scope).await;
     for (_, reason) in refused {
@@ -220,7 +221,7 @@ impl GuestChannel {
 
     /// The set of plugins is that of some time ago; the grant is this moment's.
     fn check(&self, scope: &CallScope) -> Result<(), Failure> {
-        let refused = || Failure::Refused(Error::denied(self.plugin.refusal(HOOK.grant()).message));
+        let refused = || Failure::Refused(Error::denied(self.plugin.refusal(&Grant::hook(HOOK)).message));
         scope.may_answer(&self.plugin, HOOK).then_some(()).ok_or_else(refused)
     }
 }

@@ -9,7 +9,7 @@ use bub_types::text::one_line;
 use bub_types::{ModelChoice, ModelOptions};
 use std::sync::Arc;
 
-/// Models that are offered by all plugins together: more than anybody reads.
+/// Models that are offered by all plugins together: more than a user reads.
 const MAX_CHOICES: usize = 256;
 
 /// All choices, the latest registered plugin's first, each id once; the first plugin that knows says which is current.

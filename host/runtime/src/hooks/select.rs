@@ -51,8 +51,8 @@ pub fn active_selector(scope: &CallScope, choice: Option<&SelectorChoice>) -> Ac
         (Some(found), ..) => {
             let why = match (&circuit, found.source) {
                 (Some(circuit), _) => format!("plugin `{}` would be asked, and is {circuit}", circuit.plugin),
-                (None, Source::Embedded) => "the default: nobody has chosen another one".to_owned(),
-                (None, _) => "the latest of your own plugins that select; nobody has chosen another one".to_owned(),
+                (None, Source::Embedded) => "the default: no other one is configured".to_owned(),
+                (None, _) => "the latest of your own plugins that select; no other one is configured".to_owned(),
             };
             ActiveSelector { name: found.name.clone(), why }
         }
@@ -195,7 +195,7 @@ async fn fall_back(turn: &Arc<Turn>, selector: &str, digest: Option<&str>, cause
 }
 
 /// Lets the shadow selector select beside the one in charge, while the model is asked, and logs where they disagree.
-/// Nothing of what it selects is sent. Where two run already it is left out.
+/// Its selection is never sent. Where two run already it is left out.
 pub fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
     let Some(name) = &turn.scope.host.config.shadow_selector else { return };
     if *name == served.by {

@@ -25,7 +25,7 @@ pub enum Admission {
     Drop,
 }
 
-/// What the first plugin says that has an opinion. A plugin that fails is told of and has none. `load`: whether a turn of
+/// The decision of the first plugin with one. A plugin that fails is reported and has none. `load`: whether a turn of
 /// the session runs, and how many messages wait.
 pub async fn admit_message(scope: &CallScope, message: &Envelope, load: (bool, usize)) -> Option<Admission> {
     let load = SessionLoad { running: load.0, pending: u32::try_from(load.1).unwrap_or(u32::MAX) };

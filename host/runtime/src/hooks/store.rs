@@ -23,6 +23,7 @@ use crate::guest::bindings::tape_exports::store::Outcome as Written;
 use crate::guest::{CallContext, GuestCall};
 use crate::plugin::Plugin;
 use crate::turn::CallScope;
+use bub_permissions::Grant;
 use bub_tape::{Candidates, Commit, Condition, Entry, Error, Future, Lookup, Outcome, Result, Store};
 use bub_tape::{Hit, Query, Search, by_reading};
 use bub_types::ErrorKind;
@@ -57,7 +58,7 @@ impl GuestStore {
         let keeper = self.keeper.as_ref().map_err(|reason| refused(reason.clone()))?;
         // The set of plugins is the turn's; the grant is this moment's.
         if !self.scope.may_answer(keeper, HOOK) {
-            return Err(refused(keeper.refusal(HOOK.grant()).message));
+            return Err(refused(keeper.refusal(&Grant::hook(HOOK)).message));
         }
         match call_one(&self.scope, keeper, CallContext::about(HOOK, tape), ask).await {
             Ok(answer) => Ok(answer),

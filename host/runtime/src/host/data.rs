@@ -15,6 +15,7 @@ use anyhow::Result;
 use bub_config::Config;
 use bub_egress::Network;
 use bub_model::Client;
+use bub_postgres::Database;
 use bub_recall::Recall;
 use bub_system::process::Processes;
 use bub_tape::{Journals, Store};
@@ -38,6 +39,8 @@ pub struct Host {
     /// The tape store that is used when no plugin is one.
     pub(super) store: Arc<dyn Store>,
     pub(super) journals: Arc<Journals>,
+    /// The database that workers share, if the tapes are in one.
+    pub(super) database: Option<Database>,
     /// The WebAssembly engines, one for each way of allocating instances.
     pub engines: Arc<Engines>,
     /// Links plugins with what they may import.
@@ -88,8 +91,8 @@ impl Host {
     ///
     /// # Errors
     /// Fails if the change cannot be stored, so that other processes would not see it.
-    pub fn lift_quarantine(&self, plugin: &str) -> Result<usize> {
-        self.quarantine.lift(plugin)
+    pub async fn lift_quarantine(&self, plugin: &str) -> Result<usize> {
+        self.quarantine.lift(plugin).await
     }
 
     /// The plugins that serve at this moment.
@@ -102,14 +105,23 @@ impl Host {
         &*self.channel
     }
 
-    /// Waits for the tasks that run after turns.
+    /// Waits for the tasks that run after turns, and until their leases are released.
     pub async fn rest(&self) {
         self.post_turn_tasks.wait().await;
+        self.journals.released().await;
     }
 
-    /// Waits as [`Self::rest`] does, and terminates the processes that plugins have started.
+    /// The database that workers share; none where the tapes are not in PostgreSQL.
+    pub fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
+    /// Waits as [`Self::rest`] does, terminates the processes that plugins have started, writes down what models used, and
+    /// closes indexes: the process may end without dropping them.
     pub async fn close(&self) {
         self.rest().await;
         self.processes.end_all().await;
+        self.budget.flush().await;
+        self.recall.close();
     }
 }

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 ///
 /// # Errors
 /// Fails if the tape directory cannot be read.
-pub fn leftovers(config: &Config, dry: bool) -> Result<Vec<Garbage>> {
+pub fn garbage(config: &Config, dry: bool) -> Result<Vec<Garbage>> {
     let dir = config.tapes_dir();
     // Where tapes are not files, the files here do not tell which tapes still exist.
     if !dir.exists() || config.tapes.storage != TapeStorage::Files {

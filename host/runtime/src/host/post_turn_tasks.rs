@@ -42,7 +42,7 @@ impl PostTurnTasks {
         }
     }
 
-    /// Waits until all of it is done. What begins meanwhile is not waited for.
+    /// Waits until all of it is done. Does not wait for tasks that begin meanwhile.
     pub async fn wait(&self) {
         let tasks = std::mem::take(&mut self.running().tasks);
         // Each hook has its deadline. One that breaks has broken itself only.

@@ -13,10 +13,12 @@ use crate::plugin::quarantine::Quarantine;
 use crate::plugin::{
     Cache, CallLog, Engines, GrantRegistry, LoadContext, Meter, OpenError, Opening, Plugin, PluginSet,
 };
+use crate::turn;
 use anyhow::{Context, Result};
 use bub_config::{Config, TapeStorage};
 use bub_egress::Network;
 use bub_model::Client;
+use bub_postgres::{Database, Leases, PostgresJournals, PostgresStore, TurnSettings};
 use bub_recall::Recall;
 use bub_system::process::Processes;
 use bub_tape::{FileStore, Journals, SqliteStore, Store, tape_name};
@@ -56,7 +58,7 @@ impl Host {
         options: StartOptions<'_>,
     ) -> Result<Arc<Self>> {
         let workspace = workspace_dir(workspace)?;
-        let (store, journals) = tapes(&config)?;
+        let (store, journals, database) = tapes(&config).await?;
         if let Some(session) = options.session {
             store.read_ahead(&tape_name(&workspace, session));
         }
@@ -65,18 +67,22 @@ impl Host {
             .context("the WebAssembly engine does not start")?;
         let quarantine = match config.is_trial {
             true => Quarantine::for_trial(&config.home),
-            false => Quarantine::new(&config.home),
+            false => match &database {
+                Some(database) => Quarantine::shared(&config.home, database.clone()).await?,
+                None => Quarantine::new(&config.home),
+            },
         };
         let (grants, recall) = (GrantRegistry::new(&config), Recall::new(config.recall_dir()));
         let (cache, call_log) = (Cache::open(&config.cache_dir), CallLog::new(&config.home));
         config.warn_of_exposed();
         let host = Arc::new(Self {
             model: Client::new(config.model.clone())?,
-            budget: Budget::new(&config),
+            budget: Budget::new(&config, database.clone()).await?,
             config,
             workspace,
             store,
             journals,
+            database,
             engines: Arc::new(engines),
             linker: Arc::new(ImportLinker::default()),
             grants: Arc::new(grants),
@@ -119,6 +125,7 @@ impl Host {
             workspace: self.workspace.clone(),
             store: self.store.clone(),
             journals: self.journals.clone(),
+            database: self.database.clone(),
             engines: self.engines.clone(),
             linker: self.linker.clone(),
             grants: self.grants.clone(),
@@ -171,6 +178,17 @@ impl Host {
         }
     }
 
+    /// Leaves a process behind that compiles for speed what this one compiled, or found compiled, quickly, unless the
+    /// configuration forbids that.
+    pub fn compile_in_background(&self) {
+        if !self.config.background_compile {
+            return;
+        }
+        if let Err(error) = plugin::recompile::start(&self.engines, &self.cache, &self.config.program) {
+            tracing::debug!("the compiler of the background did not start: {error}");
+        }
+    }
+
     /// Opens the plugin, unless it is open: what each call into it begins with.
     pub(crate) async fn open_plugin(self: &Arc<Self>, plugin: &Arc<Plugin>) -> Result<(), OpenError> {
         if plugin.is_open() {
@@ -210,16 +228,24 @@ impl Host {
     }
 }
 
-/// The configured store, and the journals of the turns that write to it. Journals are files of this machine, wherever the
-/// tapes are.
-fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>)> {
+/// The configured store, the journals of the turns that write to it, and the database that several machines share. Journals
+/// are files of this machine, unless they do.
+async fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>, Option<Database>)> {
     let dir = config.tapes_dir();
     let settings = config.tapes.journal;
     let store: Arc<dyn Store> = match &config.tapes.storage {
         TapeStorage::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.index_dir())?),
         TapeStorage::Sqlite(path) => Arc::new(SqliteStore::open(path, settings.durability, config.tapes.shared_fs)?),
+        TapeStorage::Postgres(address) => {
+            let database = config.connect().await?.with_context(|| format!("`{address}` is no database"))?;
+            let leases = Leases::new(database.clone(), config.tapes.terms());
+            let store = Arc::new(PostgresStore::new(database.clone()));
+            let turns = TurnSettings { lock_wait: settings.lock_wait, lookups: turn::lookups() };
+            let journals = PostgresJournals::new(Arc::clone(&store), leases, turns);
+            return Ok((store, Arc::new(Journals::over(Arc::new(journals))), Some(database)));
+        }
     };
-    Ok((store, Arc::new(Journals::new(dir, settings))))
+    Ok((store, Arc::new(Journals::new(dir, settings)), None))
 }
 
 fn workspace_dir(path: &Path) -> Result<PathBuf> {

@@ -182,7 +182,7 @@ impl Watched {
     }
 
     fn update(&mut self) {
-        // What comes on the way of a link while it is followed may lie in a directory that is not watched yet.
+        // A link that is followed may lead over a directory that is not watched yet.
         let mut links = self.links();
         for _ in 0..MAX_ROUNDS {
             self.watch(&links);

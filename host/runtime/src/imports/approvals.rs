@@ -90,7 +90,7 @@ pub(super) async fn consent(
         }
         None => {
             host.channel().not_asked(&question);
-            Err(nobody(&question, &name))
+            Err(no_owner(&question, &name))
         }
     }
 }
@@ -112,7 +112,7 @@ fn refused(name: &str) -> Error {
 }
 
 /// The error where no owner answers, with what the user can do about it.
-fn nobody(question: &ApprovalRequest, name: &str) -> Error {
+fn no_owner(question: &ApprovalRequest, name: &str) -> Error {
     let ApprovalRequest { effect, why, .. } = question;
     let trust = match question.ends_with_trust {
         true => ", and `bub-wasm trust` vouches for the files of the workspace",

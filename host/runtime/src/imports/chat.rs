@@ -9,7 +9,7 @@ mod response;
 use self::call::ModelCall;
 pub use self::call::ask_provider;
 pub(super) use self::convert::from_guest;
-use self::convert::{EVENTS, grant_of, into_guest};
+use self::convert::{EVENTS, into_guest};
 use self::request::Request;
 use crate::guest::Running;
 use crate::guest::State;
@@ -19,6 +19,7 @@ use crate::guest::completion::Completion;
 use crate::guest::handles::TurnHandle;
 use crate::turn::Turn;
 use bub_model::local_stream::LocalStream;
+use bub_permissions::Grant;
 use bub_types::Error;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -85,7 +86,7 @@ impl HostCompletion for State {
 impl State {
     fn exchange(&self, turn: Arc<Turn>, mut request: exchange::Request) -> std::result::Result<ModelCall, Error> {
         let model = self.model_of(&turn, request.model.take());
-        self.granted(&grant_of(&model))?;
+        self.granted(&Grant::model(&model))?;
         let depth = self.check_depth()?;
         let request = Request::new(&turn, model, request)?;
         let _token = turn.task_token();

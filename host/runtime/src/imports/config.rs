@@ -2,7 +2,7 @@
 
 use crate::guest::State;
 use crate::guest::bindings::config::Host;
-use bub_permissions::Grants;
+use bub_permissions::Grant;
 use bub_types::Error;
 use serde_json::{Value, json};
 use wasmtime::Result;
@@ -23,9 +23,10 @@ impl Host for State {
     }
 
     async fn granted(&mut self, grant: String) -> Result<std::result::Result<(), Error>> {
-        if let Err(reason) = Grants::check(&grant) {
-            return Ok(Err(Error::invalid(format!("what was asked about is {reason}"))));
-        }
+        let grant = match grant.parse::<Grant>() {
+            Ok(grant) => grant,
+            Err(reason) => return Ok(Err(Error::invalid(format!("what was asked about is {reason}")))),
+        };
         // Only a question: nothing was done, so nothing was refused that the tape would have to say.
         Ok(if self.holds(&grant) { Ok(()) } else { Err(self.plugin.refusal(&grant)) })
     }

@@ -1,122 +1,131 @@
 //! Describes grants, and which of them are dangerous together, for the decision about a plugin.
 
 use crate::plugin::Plugin;
+use bub_permissions::{Grant, GrantKind};
 use bub_types::hook::Hook;
 use bub_types::text::one_line;
 
 /// What a plugin with that grant can do.
-pub fn of_grant(grant: &str) -> String {
-    let grant = one_line(grant);
-    let (kind, target) = grant.split_once(':').unwrap_or((&grant, ""));
-    let sentence = match (kind, target) {
-        ("hook", "*") => "is called for every hook that it implements",
-        ("hook", _) => Hook::from_grant(&grant).map_or("is asked nothing", |hook| hook.spec().power),
-        ("tape", "read") => "reads the whole conversation",
-        ("tape", "event") => "writes events to the tapes that it is handed, and keeps sidecars of its own",
-        ("tape", "append") => "writes any entry, anyone's messages included: what it writes steers the model",
-        ("tape", "reset") => "empties conversations",
-        ("tape", "workspace") => "reads and writes what all conversations of a workspace share",
-        ("tape", _) => "does anything with conversations: reads, writes and empties them",
-        ("model", "*") => "asks any model that is configured, at your expense",
-        ("tools", "*") => "calls every tool, as the model does",
-        ("agent", _) => {
+pub fn of_grant(grant: &Grant) -> String {
+    let target = one_line(grant.target());
+    let sentence = match (grant.kind(), target.as_str()) {
+        (GrantKind::Hook, "*") => "is called for every hook that it implements",
+        (GrantKind::Hook, _) => hook_of(grant).map_or("is asked nothing", |hook| hook.spec().power),
+        (GrantKind::Tape, "read") => "reads the whole conversation",
+        (GrantKind::Tape, "event") => "writes events to the tapes that it is handed, and keeps sidecars of its own",
+        (GrantKind::Tape, "append") => "writes any entry, anyone's messages included: what it writes steers the model",
+        (GrantKind::Tape, "reset") => "empties conversations",
+        (GrantKind::Tape, "workspace") => "reads and writes what all conversations of a workspace share",
+        (GrantKind::Tape, _) => "does anything with conversations: reads, writes and empties them",
+        (GrantKind::Model, "*") => "asks any model that is configured, at your expense",
+        (GrantKind::Model, model) => return format!("asks the model {model}, at your expense"),
+        (GrantKind::Tools, "*") => "calls every tool, as the model does",
+        (GrantKind::Tools, tool) => return format!("calls {tool}, as the model does"),
+        (GrantKind::Agent, _) => {
             "is told what a model would be told (the system prompt, the conversation, what you type meanwhile), and runs turns of its own, with a model and tools"
         }
-        ("http", "*" | "https://*") => "talks to every public host of the internet",
-        ("http", "http://*") => "talks to every public host of the internet, without encryption",
-        ("process", _) => "runs any program as you: no sandbox holds what it starts",
-        ("recall", _) => "searches the workspace's memory, and all conversations that the sender of a turn may see",
-        ("usage", _) => "sees what model calls have used",
-        ("secret", "*") => "has any secret sent to hosts that it may talk to; never sees one",
-        _ => return of_target(kind, target),
+        (GrantKind::Http, "*" | "https://*") => "talks to every public host of the internet",
+        (GrantKind::Http, "http://*") => "talks to every public host of the internet, without encryption",
+        (GrantKind::Http, host) => return format!("talks to {host}"),
+        (GrantKind::Process, _) => "runs any program as you: no sandbox holds what it starts",
+        (GrantKind::Recall, _) => {
+            "searches the workspace's memory, and all conversations that the sender of a turn may see"
+        }
+        (GrantKind::Usage, _) => "sees what model calls have used",
+        (GrantKind::Secret, "*") => "has any secret sent to hosts that it may talk to; never sees one",
+        (GrantKind::Secret, name) => {
+            return format!("has the secret {name} sent to hosts that it may talk to; never sees it");
+        }
+        (GrantKind::Fs, target) => {
+            return match target.rsplit_once(':') {
+                Some((path, "rw")) => format!("reads and changes all files below {path}"),
+                Some((path, _)) => format!("reads all files below {path}"),
+                None => "reads files".to_owned(),
+            };
+        }
     };
     sentence.to_owned()
 }
 
-fn of_target(kind: &str, target: &str) -> String {
-    match kind {
-        "model" => format!("asks the model {target}, at your expense"),
-        "tools" => format!("calls {target}, as the model does"),
-        "http" => format!("talks to {target}"),
-        "secret" => format!("has the secret {target} sent to hosts that it may talk to; never sees it"),
-        "fs" => match target.rsplit_once(':') {
-            Some((path, "rw")) => format!("reads and changes all files below {path}"),
-            Some((path, _)) => format!("reads all files below {path}"),
-            None => "reads files".to_owned(),
-        },
-        _ => "means nothing to this version".to_owned(),
-    }
+fn hook_of(grant: &Grant) -> Option<Hook> {
+    Hook::from_grant(grant.as_str())
 }
 
 /// What these grants come to together in the hands of that plugin, where that is worse than each of them alone.
-pub fn dangers(plugin: &Plugin, grants: &[String]) -> Vec<String> {
+pub fn dangers(plugin: &Plugin, grants: &[Grant]) -> Vec<String> {
     let held = Held::by(plugin, grants);
     let (listening, steering) = (held.named(listens), held.named(steers));
-    let hosts = held.of(&["http:"]);
+    let hosts = held.of(&[GrantKind::Http]);
     let mut dangers = Vec::new();
     if !hosts.is_empty() {
         let talks = hosts.iter().map(|host| of_grant(host)).collect::<Vec<_>>().join(", ");
         if !listening.is_empty() {
             dangers.push(format!(
                 "it reads your conversation ({}) and {talks}: what you say can leave this machine",
-                listening.join(", ")
+                words(&listening)
             ));
         }
-        let reading = held.of(&["fs:", "tools:"]);
+        let reading = held.of(&[GrantKind::Fs, GrantKind::Tools]);
         if !reading.is_empty() {
             dangers.push(format!(
                 "it reaches files or tools ({}) and {talks}: what it finds there can leave this machine",
-                reading.join(", ")
+                words(&reading)
             ));
         }
         if !steering.is_empty() {
             dangers.push(format!(
                 "it {talks} and steers the model ({}): what strangers write there can become the agent's orders",
-                steering.join(", ")
+                words(&steering)
             ));
         }
     }
-    let models = held.of(&["model:", "agent"]);
+    let models = held.of(&[GrantKind::Model, GrantKind::Agent]);
     if !listening.is_empty() && !models.is_empty() {
         dangers.push(format!(
             "it reads your conversation ({}) and asks models ({}): they are told what it tells them",
-            listening.join(", "),
-            models.join(", ")
+            words(&listening),
+            words(&models)
         ));
     }
-    if held.0.iter().any(|grant| grant == "process") {
+    if held.0.contains(&Grant::PROCESS) {
         dangers.push("it runs programs: with that it can do all that you can do".to_owned());
     }
     dangers
 }
 
 /// Grants, each hook by its own name: what a plugin does not implement it is not asked, whatever it holds.
-struct Held(Vec<String>);
+struct Held(Vec<Grant>);
 
 impl Held {
-    fn by(plugin: &Plugin, grants: &[String]) -> Self {
-        let hooks = plugin.gated().map(|hook| hook.grant().to_owned());
-        let is_held = |hook: &String| grants.iter().any(|grant| grant == hook || grant == "hook:*");
-        let others = grants.iter().filter(|grant| !grant.starts_with("hook:")).map(|grant| one_line(grant));
+    fn by(plugin: &Plugin, grants: &[Grant]) -> Self {
+        let hooks = plugin.gated().map(Grant::hook);
+        let is_held = |hook: &Grant| grants.iter().any(|grant| *grant == *hook || *grant == Grant::ALL_HOOKS);
+        let others = grants.iter().filter(|grant| grant.kind() != GrantKind::Hook).cloned();
         Self(hooks.filter(is_held).chain(others).collect())
     }
 
-    fn named(&self, is_meant: impl Fn(&str) -> bool) -> Vec<&str> {
-        self.0.iter().map(String::as_str).filter(|grant| is_meant(grant)).collect()
+    fn named(&self, is_meant: impl Fn(&Grant) -> bool) -> Vec<&Grant> {
+        self.0.iter().filter(|grant| is_meant(grant)).collect()
     }
 
-    fn of(&self, kinds: &[&str]) -> Vec<&str> {
-        self.named(|grant| kinds.iter().any(|kind| grant.starts_with(kind)))
+    fn of(&self, kinds: &[GrantKind]) -> Vec<&Grant> {
+        self.named(|grant| kinds.contains(&grant.kind()))
     }
+}
+
+/// The grants as a list.
+fn words(grants: &[&Grant]) -> String {
+    grants.iter().map(|grant| one_line(grant.as_str())).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a plugin with that grant sees the conversation.
-fn listens(grant: &str) -> bool {
-    matches!(grant, "tape:read" | "tape:*" | "tape:workspace" | "recall" | "agent")
-        || Hook::from_grant(grant).is_some_and(|hook| hook.spec().listens)
+fn listens(grant: &Grant) -> bool {
+    [Grant::TAPE_READ, Grant::TAPE_WORKSPACE].iter().any(|listening| grant.covers(listening))
+        || matches!(grant.kind(), GrantKind::Recall | GrantKind::Agent)
+        || hook_of(grant).is_some_and(|hook| hook.spec().listens)
 }
 
 /// Whether a plugin with that grant decides what a model is told.
-fn steers(grant: &str) -> bool {
-    matches!(grant, "tape:append" | "tape:*") || Hook::from_grant(grant).is_some_and(|hook| hook.spec().steers)
+fn steers(grant: &Grant) -> bool {
+    grant.covers(&Grant::TAPE_APPEND) || hook_of(grant).is_some_and(|hook| hook.spec().steers)
 }

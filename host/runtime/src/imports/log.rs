@@ -19,7 +19,7 @@ fn level_name(level: Level) -> &'static str {
 impl Host for State {
     async fn log(&mut self, level: Level, message: String) -> Result<()> {
         let (plugin, message) = (&self.plugin.name, one_line(&message));
-        self.host.call_log.line(&self.plugin, level_name(level), &self.host.config.redact(&message));
+        self.host.call_log.line(&self.plugin, level_name(level), || self.host.config.redact(&message));
         match level {
             Level::Trace => tracing::trace!("plugin `{plugin}`: {message}"),
             Level::Debug => tracing::debug!("plugin `{plugin}`: {message}"),

@@ -3,6 +3,7 @@
 use crate::guest::State;
 use crate::guest::bindings::process::{Host, HostChild, Output};
 use crate::guest::handles::Child;
+use bub_permissions::Grant;
 use bub_system::process;
 use bub_system::process::{Environment, Program};
 use bub_types::{Error, ErrorKind};
@@ -22,7 +23,7 @@ impl Host for State {
     }
 
     async fn find(&mut self, id: String) -> Result<Result<Resource<Child>, Error>> {
-        let found = self.granted("process").and_then(|()| {
+        let found = self.granted(&Grant::PROCESS).and_then(|()| {
             let turn = self.turn.as_ref().ok_or_else(no_turn)?;
             self.host.processes.find(&turn.session_id, &id).map_err(into_error)
         });
@@ -35,7 +36,7 @@ impl Host for State {
 
 impl State {
     fn start(&self, command: &str, directory: Option<&str>) -> std::result::Result<process::Child, Error> {
-        self.granted("process")?;
+        self.granted(&Grant::PROCESS)?;
         // A program belongs to the turn that it dies with.
         let turn = self.turn.as_ref().ok_or_else(no_turn)?;
         let directory = directory.map_or_else(|| turn.workspace.clone(), |directory| turn.workspace.join(directory));
@@ -74,7 +75,7 @@ fn from_output(output: process::Output) -> Output {
 impl HostChild for State {
     async fn id(&mut self, child: Resource<Child>) -> Result<String> {
         let child = &self.table.get(&child)?.0;
-        // Who asks for the id means to find the program again.
+        // A guest that asks for the id will look for the program again.
         child.keep();
         Ok(child.id().to_owned())
     }

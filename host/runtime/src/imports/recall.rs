@@ -1,7 +1,7 @@
 //! `bub:context/recall`: what is known beyond the window and is about a question.
 //!
-//! The host decides who is told what: the owner of all sessions of the workspace, as far as the token reaches, a peer of the
-//! turn's own and of the workspace's memory, anybody else of the turn's own. Text that was written in a tainted turn is told
+//! The host decides what a principal is told: the owner of all sessions of the workspace, as far as the token reaches, a peer of the
+//! turn's own and of the workspace's memory, an anonymous sender of the turn's own. Text that was written in a tainted turn is told
 //! where it adds nothing to what taints this turn already, and marked; all other is left out.
 
 mod embedding;
@@ -10,6 +10,7 @@ use crate::guest::State;
 use crate::guest::bindings::recall::{Answer, Hit, Host, Options, Source};
 use crate::guest::view::View;
 use crate::turn::Turn;
+use bub_permissions::Grant;
 use bub_recall::{QueryVector, RecallHit, RecallQuery, Source as PassageSource, Workspace};
 use bub_tape::{Tapes, workspace_tape_name};
 use bub_types::{Error, ErrorKind, Principal};
@@ -40,7 +41,7 @@ impl Host for State {
         question: String,
         options: Options,
     ) -> Result<std::result::Result<Answer, Error>> {
-        if let Err(refusal) = self.granted("recall") {
+        if let Err(refusal) = self.granted(&Grant::RECALL) {
             return Ok(Err(refusal));
         }
         self.has_read = true;
@@ -59,7 +60,7 @@ async fn search(
 ) -> std::result::Result<Answer, Error> {
     let timeout = Duration::from_millis(options.timeout_ms.into()).min(MAX_TIMEOUT);
     let end = Instant::now() + timeout;
-    // What is known is looked at in the second half of the time, whatever the first brought: a model that never answers
+    // The index is searched in the second half of the time, whatever the first brought: a model that never answers
     // leaves enough of it.
     let enough = end - timeout / 2;
     let host = turn.scope.host.clone();
@@ -113,7 +114,7 @@ async fn search(
     Ok(Answer { hits, missed })
 }
 
-/// What was forgotten leaves the index at once. What was said since the index was last looked at is not in it yet, and is
+/// Forgotten texts leave the index at once. Messages since the last update of the index are not in it yet, and are
 /// not taken in.
 pub(super) async fn forget(turn: &Turn, texts: Vec<String>) {
     let (recall, path) = (turn.scope.host.recall.clone(), turn.workspace.clone());
@@ -153,7 +154,7 @@ async fn catch_up(
             }
         }
     };
-    // What is left is done behind the next question.
+    // The next question continues the remaining work.
     let _ = tokio::time::timeout(BEHIND, work).await;
 }
 

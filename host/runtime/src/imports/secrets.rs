@@ -3,6 +3,7 @@
 use crate::guest::State;
 use crate::guest::bindings::secrets::Host;
 use bub_egress::secret;
+use bub_permissions::Grant;
 use bub_types::{Error, ErrorKind};
 use wasmtime::Result;
 
@@ -23,9 +24,9 @@ impl Host for State {
 }
 
 impl State {
-    /// Refuses unless the plugin holds the secret's grant, before anybody learns whether there is such a secret.
+    /// Refuses unless the plugin holds the secret's grant, before the caller learns whether there is such a secret.
     fn secret(&self, name: &str) -> std::result::Result<(), Error> {
-        self.granted(&format!("secret:{name}"))
+        self.granted(&Grant::secret(name))
     }
 }
 

@@ -17,7 +17,7 @@ const READER: &str = "spill.read";
 const CHUNK: usize = 16_384;
 
 /// Entries that are written at once.
-const TOGETHER: usize = 32;
+const MAX_BATCH: usize = 32;
 
 /// Characters that are shown of the beginning and of the end.
 const SHOWN: usize = 300;
@@ -75,7 +75,7 @@ async fn keep(turn: &Turn, tool: &str, text: &str, chunks: &[&str]) -> bub_tape:
         let meta = json!({ "spill_handle": handle, "spill_chunk": at }).to_string();
         drafts.push(Draft::new("tool_result", &format!(r#"{{"results": [{}]}}"#, json::quote(chunk)), &meta)?);
         // A write is held once more while it goes into the journal. They are merged together all the same.
-        if drafts.len() >= TOGETHER {
+        if drafts.len() >= MAX_BATCH {
             sidecar.append(std::mem::take(&mut drafts)).await?;
         }
     }

@@ -8,6 +8,7 @@ use crate::guest::view::{About, View};
 use crate::hooks;
 use crate::plugin::check_json;
 use crate::turn::Turn;
+use bub_permissions::Grant;
 use bub_tape::{Lookup, json};
 use bub_types::ToolSpec;
 use bub_types::{Error, ModelOptions, Prompt};
@@ -98,7 +99,7 @@ impl State {
     /// The turn and the depth of a call that other plugins answer.
     fn enter(&self, turn: &Resource<TurnHandle>) -> Result<Result<(Arc<Turn>, u32), Error>> {
         let turn = self.turn_of(turn)?;
-        Ok(self.granted("agent").and_then(|()| self.check_depth()).map(|depth| (turn, depth)))
+        Ok(self.granted(&Grant::AGENT).and_then(|()| self.check_depth()).map(|depth| (turn, depth)))
     }
 
     /// The tools of a turn that are for models, and which the plugin may call.
@@ -154,7 +155,7 @@ pub async fn request(turn: &Arc<Turn>, depth: u32, about: About, named: Option<&
     let view = View::new(turn, about).await?;
     let selected = hooks::select(turn, depth, &view, named).await.map_err(|failure| failure.to_user_error())?;
     if let Some(notes) = &selected.selection.notes {
-        // Who decided stands with what was decided.
+        // The record names the selector beside its decision.
         let digest = turn.scope.plugins.iter().find(|plugin| plugin.name == selected.by).map(|plugin| &plugin.digest);
         let mut said = serde_json::json!({ "selector": selected.by, "digest": digest });
         said.as_object_mut().into_iter().for_each(|said| said.extend(notes.clone()));

@@ -6,6 +6,7 @@ use crate::guest::bindings::subturn::{Host, Request};
 use crate::guest::handles::TurnHandle;
 use crate::plugin::{Plugin, Tool};
 use crate::turn::{DenialReason, Inner, Turn};
+use bub_permissions::Grant;
 use bub_permissions::policy::{Flow, PolicyInput, Verdict, decide};
 use bub_types::{Effect, ToolSpec};
 use bub_types::{Error, Principal, Prompt, ToolCall};
@@ -15,7 +16,7 @@ use wasmtime::component::Resource;
 impl Host for State {
     async fn run(&mut self, turn: Resource<TurnHandle>, request: Request) -> wasmtime::Result<Result<String, Error>> {
         let turn = self.turn_of(&turn)?;
-        if let Err(refusal) = self.granted("agent") {
+        if let Err(refusal) = self.granted(&Grant::AGENT) {
             return Ok(Err(refusal));
         }
         if let Some(session) = turn.foreign_session(request.session.as_deref())
@@ -54,7 +55,7 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
     let prefix = turn.session_prefix();
     if !session.starts_with(&prefix) {
         let error = Error::denied(format!(
-            "session `{shown}` is out of reach: whoever caused this turn reaches only sessions that begin with `{}`",
+            "session `{shown}` is out of reach: the principal of this turn reaches only sessions that begin with `{}`",
             prefix.escape_debug()
         ));
         turn.denied_call(DenialReason::Reach, &plugin.name, TOOL, &error);
@@ -74,7 +75,7 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
     let decision = decide(&input);
     match decision.verdict {
         Verdict::Allow => Ok(()),
-        // What the owner typed as a command is the owner's word already.
+        // A command that the owner typed is approved already.
         Verdict::Ask | Verdict::Deny if turn.is_typed(depth) && turn.principal() == Principal::Owner => Ok(()),
         Verdict::Ask => {
             let arguments = serde_json::json!({ "plugin": plugin.name, "prompt": prompt.text(), "session": session });

@@ -12,6 +12,7 @@ use crate::guest::bindings::tape::{Host, HostTape};
 use crate::guest::handles::{Cursor, TapeHandle};
 use crate::hooks;
 use crate::turn::DenialReason;
+use bub_permissions::Grant;
 use bub_types::{Error, Principal};
 use std::time::Duration;
 use wasmtime::Result;
@@ -186,13 +187,13 @@ impl HostTape for State {
         texts: Vec<String>,
         dry_run: bool,
     ) -> Result<Result<Forgotten, Error>> {
-        if let Err(refusal) = self.granted("tape:append") {
+        if let Err(refusal) = self.granted(&Grant::TAPE_APPEND) {
             return Ok(Err(refusal));
         }
         let handle = self.handle_of(&handle)?;
         if handle.turn.principal() != Principal::Owner {
             let refusal = Error::denied("only the owner can have the conversation forget something");
-            return Ok(Err(self.denied(DenialReason::Policy, "tape:append", refusal)));
+            return Ok(Err(self.denied(DenialReason::Policy, Grant::TAPE_APPEND.as_str(), refusal)));
         }
         if texts.len() > MAX_TEXTS || texts.iter().any(|text| text.trim().chars().count() < SHORTEST_TEXT) {
             let message = format!(
@@ -230,12 +231,12 @@ impl HostTape for State {
     }
 
     async fn reset(&mut self, handle: Resource<TapeHandle>, archive: bool) -> Result<Result<Option<String>, Error>> {
-        if let Err(refusal) = self.granted("tape:reset") {
+        if let Err(refusal) = self.granted(&Grant::TAPE_RESET) {
             return Ok(Err(refusal));
         }
         let handle = self.handle_of(&handle)?;
         if let Err(refusal) = handle.may_change() {
-            return Ok(Err(self.denied(DenialReason::Policy, "tape:workspace", refusal)));
+            return Ok(Err(self.denied(DenialReason::Policy, Grant::TAPE_WORKSPACE.as_str(), refusal)));
         }
         // A hook that empties the tape itself would be asked for ever.
         let depth = match self.check_depth() {

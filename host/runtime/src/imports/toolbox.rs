@@ -11,6 +11,7 @@ use crate::guest::State;
 use crate::guest::bindings::toolbox::Host;
 use crate::guest::handles::TurnHandle;
 use crate::turn::Turn;
+use bub_permissions::Grant;
 use bub_types::{Effect, ToolSpec};
 use bub_types::{Error, ToolCall};
 use std::sync::Arc;
@@ -56,7 +57,7 @@ impl Host for State {
         // Tools that change something run in call order; tools that only read do not wait.
         let mut changes = Vec::new();
         for (at, call) in calls.into_iter().enumerate() {
-            let granted = self.granted(&format!("tools:{}", turn.dotted(&call.name)));
+            let granted = self.granted(&Grant::tool(&turn.dotted(&call.name)));
             let job = Job { at, call, granted };
             if turn.tool(&job.call.name).is_some_and(|(_, tool)| tool.effect == Effect::Read) {
                 running.push(Box::pin(jobs(turn.clone(), depth, places.clone(), vec![job])));
@@ -76,8 +77,8 @@ impl Host for State {
 impl State {
     /// Which tools the plugin may see and call; looked up once where it holds them all.
     pub(super) fn may_use(&self) -> impl Fn(&ToolSpec) -> bool {
-        let all = self.holds("tools:*");
-        move |tool| all || self.holds(&format!("tools:{}", tool.name))
+        let all = self.holds(&Grant::ALL_TOOLS);
+        move |tool| all || self.holds(&Grant::tool(&tool.name))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::guest::handles::{TapeHandle, TurnHandle};
 use crate::hooks;
 use crate::plugin::{check_json, parse_json};
 use crate::turn::{DenialReason, TaintSource, Turn};
+use bub_permissions::Grant;
 use bub_types::hook::Hook;
 use bub_types::{Envelope, Error, ErrorKind, MessageKind, Principal, StreamEvent};
 use rustix::fs::{Mode, OFlags};
@@ -101,7 +102,7 @@ impl HostTurn for State {
     }
 
     async fn tape(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
-        if let Err(refusal) = self.granted("tape:read") {
+        if let Err(refusal) = self.granted(&Grant::TAPE_READ) {
             return Ok(Err(refusal));
         }
         let turn = self.turn_of(&turn)?;
@@ -112,7 +113,7 @@ impl HostTurn for State {
     }
 
     async fn workspace_tape(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
-        if let Err(refusal) = self.granted("tape:workspace") {
+        if let Err(refusal) = self.granted(&Grant::TAPE_WORKSPACE) {
             return Ok(Err(refusal));
         }
         let turn = self.turn_of(&turn)?;

@@ -4,8 +4,8 @@ use crate::guest::State;
 use crate::guest::bindings::usage::{Host, Row};
 use crate::guest::handles::TurnHandle;
 use crate::host;
-use bub_model::usage::{Session, Sum, report};
-use bub_types::text::plain;
+use bub_model::usage::{Session, Sum};
+use bub_permissions::Grant;
 use bub_types::{Error, ErrorKind};
 use std::sync::Arc;
 use wasmtime::Result;
@@ -22,7 +22,7 @@ const OTHERS: &str = "others";
 
 impl Host for State {
     async fn session(&mut self, turn: Resource<TurnHandle>, days: u32) -> Result<Result<Vec<Row>, Error>> {
-        if let Err(refusal) = self.granted("usage") {
+        if let Err(refusal) = self.granted(&Grant::USAGE) {
             return Ok(Err(refusal));
         }
         let turn = self.turn_of(&turn)?;
@@ -31,24 +31,25 @@ impl Host for State {
     }
 
     async fn today(&mut self) -> Result<Result<Vec<Row>, Error>> {
-        if let Err(refusal) = self.granted("usage") {
+        if let Err(refusal) = self.granted(&Grant::USAGE) {
             return Ok(Err(refusal));
         }
         Ok(rows(self.host.clone(), 1, None).await)
     }
 
     async fn daily_limit(&mut self) -> Result<Result<Option<u64>, Error>> {
-        Ok(self.granted("usage").map(|()| self.host.config.budget.tokens_per_day))
+        Ok(self.granted(&Grant::USAGE).map(|()| self.host.config.budget.tokens_per_day))
     }
 }
 
 /// A row a model, most tokens first.
 async fn rows(host: Arc<host::Host>, days: u32, of: Option<Session>) -> std::result::Result<Vec<Row>, Error> {
-    let read = tokio::task::spawn_blocking(move || report(host.budget.usage_log(), days, of.as_ref())).await;
-    let report = read.map_err(std::io::Error::other).flatten().map_err(|error| {
-        let why = plain(&error.to_string());
-        Error::new(ErrorKind::Temporary, format!("what models have used cannot be read: {why}"))
-    })?;
+    let report = host
+        .budget
+        .usage()
+        .report(days, of, false)
+        .await
+        .map_err(|why| Error::new(ErrorKind::Temporary, format!("what models have used cannot be read: {why}")))?;
     let mut rows: Vec<Row> = report.models.into_iter().map(|(model, sum)| row(model, sum)).collect();
     if rows.len() > MOST_ROWS {
         let others = rows.split_off(MOST_ROWS - 1).into_iter().reduce(together);

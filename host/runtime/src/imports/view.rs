@@ -48,7 +48,7 @@ impl View {
             && in_order.all(|(part, id)| matches!(part, Part::Entry(selected) if selected == id))
     }
 
-    /// Whether a model would take it. What is wrong with the tape itself is not the selector's fault.
+    /// Whether a model would take it. An error in the tape itself is not the selector's fault.
     async fn check(&self, selection: &Selection) -> bub_tape::Result<std::result::Result<(), String>> {
         let own = self.tape.read(self.turn.began(), OWN).await?;
         let own = own.iter().find(|entry| entry.id <= self.last && is_said(entry));

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -41,6 +42,8 @@ pub struct Cache {
     trouble: Option<String>,
     /// Whether it lies on another machine.
     is_remote: bool,
+    /// Whether code that was compiled quickly was loaded from it or put into it.
+    has_quick: AtomicBool,
 }
 
 /// Which compiled code: of which bytes, for which engine.
@@ -108,12 +111,12 @@ impl Cache {
         match PrivateDir::open(dir) {
             Ok(opened) => {
                 let is_remote = network_file_system(dir).is_ok_and(|kind| kind.is_some());
-                Self { dir: Some(opened), trouble: None, is_remote }
+                Self { dir: Some(opened), trouble: None, is_remote, has_quick: AtomicBool::new(false) }
             }
             Err(reason) => {
                 let trouble = format!("compiled code is not kept: `{}` {reason}", dir.display());
                 tracing::warn!("{trouble}");
-                Self { dir: None, trouble: Some(trouble), is_remote: false }
+                Self { dir: None, trouble: Some(trouble), is_remote: false, has_quick: AtomicBool::new(false) }
             }
         }
     }
@@ -127,7 +130,7 @@ impl Cache {
     pub(super) fn component(&self, engine: &Engine, key: &Key) -> Option<Component> {
         let name = key.code();
         let file = self.dir.as_ref()?.file(&name)?;
-        // What was used last goes last. A clock or a file system that refuses costs no more than that.
+        // The file used last is removed last. A failure here costs no more than that order.
         let _ = file.set_modified(SystemTime::now());
         let Ok(Some(code)) = image::whole(&file) else {
             tracing::debug!("`{name}` is damaged, and made anew");
@@ -162,6 +165,29 @@ impl Cache {
     /// Whether compiled code is there. Whether it is whole is seen when it is loaded.
     pub(super) fn has(&self, key: &Key) -> bool {
         self.dir.as_ref().is_some_and(|dir| dir.file(&key.code()).is_some())
+    }
+
+    /// The component that was compiled quickly, under the same conditions.
+    pub(super) fn quick_component(&self, engine: &Engine, key: &Key) -> Option<Component> {
+        let component = self.component(engine, &key.quick())?;
+        self.has_quick.store(true, Ordering::Relaxed);
+        Some(component)
+    }
+
+    /// Keeps code that was compiled quickly.
+    pub(super) fn keep_quick(&self, key: &Key, code: &[u8]) {
+        self.keep(&key.quick(), code);
+        self.has_quick.store(true, Ordering::Relaxed);
+    }
+
+    /// The folder, if code that was compiled quickly was loaded from it or put into it.
+    pub(super) fn dir_with_quick(&self) -> Option<&Path> {
+        self.dir.as_ref().filter(|_| self.has_quick.load(Ordering::Relaxed)).map(PrivateDir::path)
+    }
+
+    /// Held by the one process that compiles what was compiled quickly; none while another process holds it.
+    pub(super) fn lock(&self) -> Option<File> {
+        self.dir.as_ref()?.lock().ok()
     }
 
     /// Keeps compiled code.

@@ -1,8 +1,8 @@
 //! The call log of `plugin dev`: while it listens to a plugin, each process of the same home appends a JSON line for each
 //! call into that plugin, and for each line that the plugin logs.
 //!
-//! The listener owns the file `dev/NAME.jsonl` of the home and holds an exclusive lock on it. Without the lock nobody
-//! reads, and nothing is written.
+//! The listener owns the file `dev/NAME.jsonl` of the home and holds an exclusive lock on it. Without the lock no
+//! process reads, and nothing is written.
 
 use super::{Plugin, Source};
 use bub_system::files::make_private_dir;
@@ -31,7 +31,7 @@ pub struct CallLog {
     dir: PathBuf,
 }
 
-/// A log that somebody listens to.
+/// A log that a process listens to.
 pub(crate) struct OpenLog(File);
 
 impl CallLog {
@@ -40,7 +40,7 @@ impl CallLog {
         Self { dir: home.join(DIR) }
     }
 
-    /// The log of the plugin, if somebody listens. Embedded guests have none.
+    /// The log of the plugin, if a process listens. Embedded guests have none.
     pub(crate) fn open(&self, plugin: &Plugin) -> Option<OpenLog> {
         if plugin.source == Source::Embedded {
             return None;
@@ -50,18 +50,17 @@ impl CallLog {
         let has_room = file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() < MAX_LOG);
         (is_heard && has_room).then_some(OpenLog(file))
     }
-}
 
-impl CallLog {
-    /// Whether somebody listens to the plugin.
+    /// Whether a process listens to the plugin.
     pub(crate) fn is_heard(&self, plugin: &Plugin) -> bool {
         self.open(plugin).is_some()
     }
 
-    /// Adds a line that the plugin logs or prints, if somebody listens. `level`: of the log, or `output`.
-    pub(crate) fn line(&self, plugin: &Plugin, level: &str, text: &str) {
+    /// Adds a line that the plugin logs or prints, if a process listens; otherwise `text` is not made. `level`: of the log,
+    /// or `output`.
+    pub(crate) fn line(&self, plugin: &Plugin, level: &str, text: impl FnOnce() -> String) {
         if let Some(log) = self.open(plugin) {
-            log.write(&json!({ "level": level, "text": text }));
+            log.write(&json!({ "level": level, "text": text() }));
         }
     }
 }
@@ -127,7 +126,7 @@ impl Drop for CallLogReader {
     }
 }
 
-/// Takes the listener's lock. Processes that look whether somebody listens hold theirs for a moment.
+/// Takes the listener's lock. Processes that look for a listener hold theirs for a moment.
 fn lock(file: &File) -> io::Result<()> {
     for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {

@@ -11,11 +11,12 @@ const MAX_NAME: usize = 64;
 
 /// Names that no command of a plugin may have: commands of the program, those that it is going to have, and words that
 /// users take for one.
-const RESERVED: [&str; 28] = [
+const RESERVED: [&str; 29] = [
     "acp",
     "audit",
     "blame",
     "chat",
+    "compile-guests",
     "compile-plugin",
     "completions",
     "doctor",

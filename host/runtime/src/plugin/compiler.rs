@@ -31,9 +31,9 @@ static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 /// What is kept of what the child says on its stderr, in bytes.
 const MAX_SAID: u64 = 4096;
 
-/// How long the child may take by the wall, beside four times what it may take of a processor. It is nice to everybody
-/// else, so on a busy machine it waits; that is not the file's fault, and is not remembered.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the child may take by the wall, beside four times what it may take of a processor. It runs at a low
+/// priority, so on a busy machine it waits; that is not the file's fault, and is not remembered.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The most threads of the child.
 const MAX_THREADS: usize = 4;
@@ -175,8 +175,8 @@ pub(super) async fn embedded(
     quickly: bool,
 ) -> Result<Component, CompileFailure> {
     let (engine, key) = (engines.pooled.clone(), Key::new(&engines.pooled, &plugin.digest));
-    let quick = key.quick();
-    let kept = cache.component(&engine, &key).or_else(|| quickly.then(|| cache.component(&engine, &quick)).flatten());
+    let kept =
+        cache.component(&engine, &key).or_else(|| quickly.then(|| cache.quick_component(&engine, &key)).flatten());
     if let Some(component) = kept {
         return Ok(component);
     }
@@ -198,7 +198,7 @@ pub(super) async fn embedded(
     let compiled = compiled.await.map_err(CompileFailure::passing)?;
     let (component, code) = compiled.map_err(|error| CompileFailure::lasting(&error))?;
     match quickly {
-        true => cache.keep(&quick, &code),
+        true => cache.keep_quick(&key, &code),
         false => {
             cache.keep(&key, &code);
             cache.remove_quick(&key);
@@ -208,7 +208,7 @@ pub(super) async fn embedded(
 }
 
 async fn in_child(reservation: u64, program: &PathBuf, bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, CompileError> {
-    let wall = PATIENCE + Duration::from_secs(limits.compile_seconds) * 4;
+    let wall = TIMEOUT + Duration::from_secs(limits.compile_seconds) * 4;
     let not_now = |error: io::Error| CompileError::NotNow(format!("the compiler does not start: {error}"));
     let child = start(reservation, program, limits).map_err(not_now)?;
     let (status, code, said) = match tokio::time::timeout(wall, talk(child, bytes)).await {
@@ -236,7 +236,7 @@ fn start(reservation: u64, program: &PathBuf, limits: &Limits) -> io::Result<Chi
         .args(["--reservation", &reservation.to_string()])
         .args(["--seconds", &limits.compile_seconds.to_string()])
         .args(["--memory-mib", &limits.compile_mib.to_string()])
-        // It needs nothing of what is around it, and secrets stand in the environment.
+        // The compiler needs no environment, and the environment contains secrets.
         .env_clear()
         .env("RAYON_NUM_THREADS", threads.to_string())
         .env("MIMALLOC_ARENA_RESERVE", ARENA_KIB.to_string())
@@ -268,7 +268,7 @@ async fn talk(mut child: Child, bytes: &[u8]) -> io::Result<(ExitStatus, Vec<u8>
         let mut said = Vec::new();
         if let Some(mut stderr) = stderr {
             (&mut stderr).take(MAX_SAID).read_to_end(&mut said).await?;
-            // What is beyond is read all the same: a full pipe would hold it up.
+            // Output beyond the limit is read all the same: a full pipe would block the child.
             tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await?;
         }
         io::Result::Ok(said)

@@ -1,6 +1,8 @@
 //! The guests that the program carries, in the order in which they are registered.
 
 use anyhow::{Context, Result};
+use bub_permissions::Grant;
+use bub_types::hook::Hook;
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 
@@ -9,7 +11,7 @@ pub(super) struct Embedded {
     pub name: &'static str,
     /// What is known of it without its bytes: a start needs no more, once its compiled code is kept.
     pub outline: EmbeddedOutline,
-    pub grants: &'static [&'static str],
+    pub grants: &'static [Grant],
     /// The component, compressed.
     compressed: &'static [u8],
 }
@@ -54,28 +56,65 @@ macro_rules! guest {
 
 /// First registered first: a later one is asked before an earlier one.
 pub(super) static EMBEDDED: [Embedded; 10] = [
-    guest!("builtin", ["hook:*", "tape:read", "tape:append", "model:*", "tools:*", "agent", "usage"]),
-    guest!("offline", ["hook:provider"]),
-    guest!("workspace", ["fs:<workspace>:rw"]),
-    guest!("shell", ["process"]),
-    guest!("web", ["http:*", "http:http://*"]),
+    guest!(
+        "builtin",
+        [
+            Grant::ALL_HOOKS,
+            Grant::TAPE_READ,
+            Grant::TAPE_APPEND,
+            Grant::ALL_MODELS,
+            Grant::ALL_TOOLS,
+            Grant::AGENT,
+            Grant::USAGE
+        ]
+    ),
+    guest!("offline", [Grant::hook(Hook::Provider)]),
+    guest!("workspace", [Grant::WORKSPACE]),
+    guest!("shell", [Grant::PROCESS]),
+    guest!("web", [Grant::constant("http:*"), Grant::constant("http:http://*")]),
     guest!(
         "skills",
         [
-            "hook:system-prompt",
-            "fs:~/.agents/skills:ro",
-            "fs:<workspace>/.agents/skills:ro",
-            "fs:<workspace>/.agent/skills:ro"
+            Grant::hook(Hook::SystemPrompt),
+            Grant::constant("fs:~/.agents/skills:ro"),
+            Grant::constant("fs:<workspace>/.agents/skills:ro"),
+            Grant::constant("fs:<workspace>/.agent/skills:ro")
         ]
     ),
-    guest!("tapes", ["tape:read", "tape:append", "tape:reset"]),
-    guest!("memory", ["hook:system-prompt", "hook:before-reset", "tape:read", "tape:append", "tape:workspace"]),
-    guest!("context-builder", ["hook:selector", "hook:after-turn", "recall", "tape:read", "tape:event", "model:*"]),
-    guest!("telegram", ["hook:channel", "http:api.telegram.org", "secret:telegram_token"]),
+    guest!("tapes", [Grant::TAPE_READ, Grant::TAPE_APPEND, Grant::TAPE_RESET]),
+    guest!(
+        "memory",
+        [
+            Grant::hook(Hook::SystemPrompt),
+            Grant::hook(Hook::BeforeReset),
+            Grant::TAPE_READ,
+            Grant::TAPE_APPEND,
+            Grant::TAPE_WORKSPACE
+        ]
+    ),
+    guest!(
+        "context-builder",
+        [
+            Grant::hook(Hook::Selector),
+            Grant::hook(Hook::AfterTurn),
+            Grant::RECALL,
+            Grant::TAPE_READ,
+            Grant::TAPE_EVENT,
+            Grant::ALL_MODELS
+        ]
+    ),
+    guest!(
+        "telegram",
+        [
+            Grant::hook(Hook::Channel),
+            Grant::constant("http:api.telegram.org"),
+            Grant::constant("secret:telegram_token")
+        ]
+    ),
 ];
 
 /// The names of those guests, and what each holds where the configuration is silent.
-pub fn embedded() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+pub fn embedded() -> impl Iterator<Item = (&'static str, &'static [Grant])> {
     EMBEDDED.iter().map(|guest| (guest.name, guest.grants))
 }
 

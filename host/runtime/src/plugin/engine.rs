@@ -112,10 +112,15 @@ impl Engines {
     }
 }
 
-/// Compiled code of a component, for engines whose memories reserve so much. No pool is made for it: that would take more
-/// address space than the compiler may have.
+/// An engine that compiles for engines whose memories reserve so much. No pool is made for it: that would take more address
+/// space than the compiler may have.
+pub(super) fn compiler(reservation: u64) -> Result<Engine> {
+    Engine::new(&config(reservation)?)
+}
+
+/// Compiled code of a component, for engines whose memories reserve so much.
 pub(super) fn precompile(reservation: u64, component: &[u8]) -> Result<Vec<u8>> {
-    Engine::new(&config(reservation)?)?.precompile_component(component)
+    compiler(reservation)?.precompile_component(component)
 }
 
 /// The same for a process that wants an answer soon: compiled in a fraction of the time, to code that runs more slowly.

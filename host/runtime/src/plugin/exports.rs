@@ -72,7 +72,7 @@ impl Exported {
         self.0.iter().any(|(name, _)| *name == interface)
     }
 
-    /// The hooks among them, each once. What belongs to `store` is no hook of its own.
+    /// The hooks among them, each once. A part of `store` is no hook of its own.
     pub(super) fn hooks(&self) -> Vec<Hook> {
         let mut hooks = Vec::new();
         for (name, _) in self.0.iter().filter(|(name, _)| *name != STORE_QUERY) {

@@ -4,7 +4,7 @@
 
 use super::loaded::{Plugin, Source};
 use bub_config::Config;
-use bub_permissions::Grants;
+use bub_permissions::{Grant, GrantKind, Grants};
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,13 +21,52 @@ pub struct GrantRegistry {
     seen: Mutex<Seen>,
     configured: RwLock<Arc<Configured>>,
     is_hushed: AtomicBool,
+    /// Whether grants reach this home while turns are under way, because another worker has changed a plugin.
+    is_shared: bool,
 }
+
+/// Earlier versions of one plugin whose grants are remembered.
+const MAX_SUPERSEDED: usize = 4;
+
+/// The grants of an earlier version, by its digest.
+type Superseded = BTreeMap<String, Vec<(String, Grants)>>;
 
 /// The configuration of plugins.
 struct Configured {
     plugins: BTreeMap<String, bub_config::Plugin>,
     /// Those of workspaces, by digest.
     trusted: BTreeMap<String, bub_config::Trusted>,
+    /// Where plugins are shared, the grants that versions had which others have replaced: turns end with the version that
+    /// they began with. A grant that is revoked from the new version is revoked from them, too.
+    superseded: Superseded,
+}
+
+impl Configured {
+    /// Remembers the grants of versions that `next` replaces.
+    fn superseded_by(&self, next: &BTreeMap<String, bub_config::Plugin>) -> Superseded {
+        let mut all = self.superseded.clone();
+        all.retain(|name, _| next.get(name).is_some_and(|plugin| plugin.grants.is_some()));
+        for (name, plugin) in next.iter().filter(|(_, plugin)| plugin.grants.is_some()) {
+            let Some(old) = self.plugins.get(name) else { continue };
+            if let (Some(grants), Some(digest)) = (&old.grants, &old.digest)
+                && !plugin.covers(digest)
+            {
+                let versions = all.entry(name.clone()).or_default();
+                versions.retain(|(known, _)| known != digest);
+                versions.push((digest.clone(), grants.clone()));
+                let surplus = versions.len().saturating_sub(MAX_SUPERSEDED);
+                versions.drain(..surplus);
+            }
+        }
+        all
+    }
+
+    /// What an earlier version was granted, and the one that replaced it still is.
+    fn given_to_superseded(&self, plugin: &Plugin, now: &Grants) -> Option<Grants> {
+        let versions = self.superseded.get(&plugin.name)?;
+        let (_, grants) = versions.iter().find(|(digest, _)| *digest == plugin.digest)?;
+        Some(grants.iter().filter(|grant| now.allow(grant)).cloned().collect())
+    }
 }
 
 /// The file as it was when it was read last.
@@ -41,8 +80,18 @@ impl GrantRegistry {
     pub fn new(config: &Config) -> Self {
         let file = config.file();
         let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file) });
-        let configured = Configured { plugins: config.plugins.clone(), trusted: config.trusted_plugins.clone() };
-        Self { file, seen, configured: RwLock::new(Arc::new(configured)), is_hushed: AtomicBool::new(false) }
+        let configured = Configured {
+            plugins: config.plugins.clone(),
+            trusted: config.trusted_plugins.clone(),
+            superseded: Superseded::new(),
+        };
+        Self {
+            file,
+            seen,
+            configured: RwLock::new(Arc::new(configured)),
+            is_hushed: AtomicBool::new(false),
+            is_shared: config.shares_plugins(),
+        }
     }
 
     /// Stops logging errors of the file, because another component reports them.
@@ -51,7 +100,7 @@ impl GrantRegistry {
     }
 
     /// Whether the plugin holds the grant: it requests it, and the user gave it to these bytes.
-    pub fn allows(&self, plugin: &Plugin, grant: &str) -> bool {
+    pub fn allows(&self, plugin: &Plugin, grant: &Grant) -> bool {
         self.given(plugin, |given| given.allow(grant)) && plugin.asks_for(grant)
     }
 
@@ -66,7 +115,10 @@ impl GrantRegistry {
             (Source::User, Some(grants)) if configured.is_some_and(|configured| configured.covers(&plugin.digest)) => {
                 read(grants)
             }
-            (Source::User, _) => T::default(),
+            (Source::User, Some(grants)) => {
+                all.given_to_superseded(plugin, grants).map_or_else(T::default, |given| read(&given))
+            }
+            (Source::User, None) => T::default(),
             // By its bytes alone: what is said of a name is said of the user's own plugin.
             (Source::Workspace, _) => {
                 all.trusted.get(&plugin.digest).map_or_else(T::default, |trusted| read(&trusted.grants))
@@ -75,7 +127,7 @@ impl GrantRegistry {
     }
 
     /// The plugins that are switched on and were given exactly that grant, whether they are there or not.
-    pub fn given_to(&self, grant: &str) -> Vec<String> {
+    pub fn given_to(&self, grant: &Grant) -> Vec<String> {
         let all = self.configured();
         let is_given = |configured: &bub_config::Plugin| {
             configured.enabled
@@ -84,17 +136,17 @@ impl GrantRegistry {
         all.plugins.iter().filter(|(_, configured)| is_given(configured)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// The targets of the plugin's grants of that kind: `http:` gives the hosts.
-    pub fn targets(&self, plugin: &Plugin, kind: &str) -> Vec<String> {
+    /// The grants of that kind that the plugin holds.
+    pub fn held(&self, plugin: &Plugin, kind: GrantKind) -> Vec<Grant> {
         // Either side may be the wider one: `http:*` that was given, or that is wanted.
         self.given(plugin, |given| {
             let wants = plugin.wants.as_ref();
-            let is_meant = |grant: &&str| grant.starts_with(kind);
+            let is_meant = |grant: &&Grant| grant.kind() == kind;
             let both = given.iter().filter(is_meant).filter(|grant| wants.is_none_or(|wants| wants.allow(grant)));
             let wanted = wants.into_iter().flat_map(Grants::iter).filter(is_meant);
             let narrower = wanted.filter(|grant| given.allow(grant));
-            let held: BTreeSet<&str> = both.chain(narrower).collect();
-            held.into_iter().filter_map(|grant| Some(grant.strip_prefix(kind)?.to_owned())).collect()
+            let held: BTreeSet<&Grant> = both.chain(narrower).collect();
+            held.into_iter().cloned().collect()
         })
     }
 
@@ -109,7 +161,7 @@ impl GrantRegistry {
     }
 
     /// Grants that the plugin requests and does not hold.
-    pub fn missing(&self, plugin: &Plugin) -> Vec<String> {
+    pub fn missing(&self, plugin: &Plugin) -> Vec<Grant> {
         // Not within `given`: a plugin without grants lacks all of them.
         let given = self.given(plugin, Grants::clone);
         plugin.wanted().into_iter().filter(|grant| !given.allow(grant)).collect()
@@ -159,7 +211,9 @@ impl GrantRegistry {
         seen.stamp = stamp;
         match bub_config::read_plugins(&self.file) {
             Ok((plugins, trusted)) => {
-                *self.configured.write() = Arc::new(Configured { plugins, trusted });
+                let before = self.configured.read().clone();
+                let superseded = if self.is_shared { before.superseded_by(&plugins) } else { Superseded::new() };
+                *self.configured.write() = Arc::new(Configured { plugins, trusted, superseded });
             }
             // A file that is just being written, or that was written wrongly, takes nothing away and gives nothing.
             Err(error) if self.is_hushed.load(Ordering::Relaxed) => tracing::debug!("{error:#}"),

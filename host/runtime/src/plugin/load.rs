@@ -11,7 +11,7 @@ use super::grant_registry::GrantRegistry;
 use super::line_rate::LineRate;
 use super::loaded::{Plugin, Source};
 use super::manifest::Manifest;
-use super::open::{introduce, open};
+use super::open::{open, query_exports};
 use super::outline::Outline;
 use anyhow::{Context, Result, bail};
 use bub_config::{Config, Limits};
@@ -90,7 +90,7 @@ pub(super) async fn load(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Re
             Some(kept) => kept,
             None => {
                 let asked = Arc::new(plugin);
-                let answer = introduce(with, &asked).await?;
+                let answer = query_exports(with, &asked).await?;
                 plugin = Arc::into_inner(asked).context("it is still held by its first call")?;
                 plugin.opened = OnceCell::new_with(Some(Ok(())));
                 answer
@@ -116,8 +116,8 @@ pub(super) async fn load(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Re
     Ok(plugin)
 }
 
-/// A plugin as far as its bytes say what it is, and whether they say that it is one. What is wrong with them otherwise says
-/// the compiler, in its own words.
+/// A plugin as far as its bytes say what it is, and whether they say that it is one. The compiler reports other
+/// errors in them.
 fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin, bool)> {
     let served = with.linker.served();
     let (digest, table, exported, imported, manifest, bytes, is_plugin);
@@ -125,7 +125,7 @@ fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin,
         Component::Embedded(embedded) => {
             let outline = &embedded.outline;
             digest = outline.digest.to_owned();
-            table = Grants::new(embedded.grants.iter().copied());
+            table = embedded.grants.iter().cloned().collect();
             exported = Exported::new(outline.exports, outline.imports, served)?;
             imported = outline.imports.iter().map(|name| (*name).to_owned()).collect();
             manifest = Some(Manifest::parse(outline.manifest.as_bytes())?);

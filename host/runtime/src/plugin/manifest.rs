@@ -4,7 +4,7 @@ mod declared;
 
 use super::outline::Outline;
 use anyhow::{Context, Result, bail};
-use bub_permissions::Grants;
+use bub_permissions::{Grant, Grants};
 use bub_types::text::one_line;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ pub enum AfterTurnScope {
 #[serde(deny_unknown_fields)]
 pub struct GrantRequest {
     /// `tape:read`, `http:api.example.com`, ...
-    pub grant: String,
+    pub grant: Grant,
     /// What it needs it for, in the author's words.
     pub why: String,
 }
@@ -102,8 +102,13 @@ impl Manifest {
         let text = std::str::from_utf8(bytes).context("its manifest is no UTF-8")?;
         crate::plugin::check_json(text).map_err(|reason| anyhow::anyhow!("its manifest is {reason}"))?;
         // A derived parser takes a list of the values in order as well.
-        let _: serde_json::Map<String, serde_json::Value> =
+        let fields: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(text).context("its manifest is not understood")?;
+        // An invalid grant is named as what the plugin wants, without its place in a file that the build has made.
+        for want in fields.get("wants").and_then(|wants| wants.as_array()).into_iter().flatten() {
+            let grant = want.get("grant").and_then(|grant| grant.as_str()).map(str::parse::<Grant>).transpose();
+            grant.map_err(|reason| anyhow::anyhow!("its manifest wants {reason}"))?;
+        }
         // From the text again, so that the error says where it is wrong.
         let manifest: Self = serde_json::from_str(text).context("its manifest is not understood")?;
         manifest.checked()
@@ -115,9 +120,9 @@ impl Manifest {
             bail!("its manifest wants {} grants; at most {MAX_WANTS} can be asked for", self.wants.len());
         }
         for want in &mut self.wants {
-            Grants::check(&want.grant).map_err(|reason| anyhow::anyhow!("its manifest wants {reason}"))?;
-            if want.grant.chars().any(char::is_control) || want.grant.len() > MAX_GRANT {
-                bail!("its manifest wants `{}`, which is not a grant", one_line(&want.grant));
+            let grant = want.grant.as_str();
+            if grant.chars().any(char::is_control) || grant.len() > MAX_GRANT {
+                bail!("its manifest wants `{}`, which is not a grant", one_line(grant));
             }
             want.why = one_line(&want.why);
         }
@@ -128,24 +133,6 @@ impl Manifest {
 
     /// All that it wants.
     pub fn grants(&self) -> Grants {
-        Grants::new(self.wants.iter().map(|want| want.grant.clone()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::declared::DeclaredEffect;
-    use super::{Declared, Manifest};
-
-    #[test]
-    fn tools_are_read_and_what_is_missing_of_one_is_named() {
-        let tool = r#"{"name": "a.b", "description": "c", "parameters": {}, "effect": "send"}"#;
-        let manifest = Manifest::parse(format!(r#"{{"tools": [{tool}]}}"#).as_bytes()).expect("it is one");
-        let tool = &manifest.tools.as_ref().and_then(Declared::fixed).expect("they are declared")[0];
-        assert_eq!((tool.name.as_str(), tool.effect, tool.for_model), ("a.b", DeclaredEffect::Send, true));
-        let manifest = Manifest::parse(br#"{"tools": "dynamic"}"#).expect("it is one");
-        assert!(matches!(manifest.tools, Some(Declared::Dynamic)));
-        let error = Manifest::parse(br#"{"tools": [{"name": "a.b"}]}"#).expect_err("a tool needs more");
-        assert!(format!("{error:#}").contains("missing field `description`"), "{error:#}");
+        self.wants.iter().map(|want| want.grant.clone()).collect()
     }
 }

@@ -42,14 +42,14 @@ async fn open_now(with: &LoadContext<'_>, plugin: &Arc<Plugin>) -> Result<(), Op
     link(with, plugin).await?;
     // The program's own are what they say: they were built with it.
     if plugin.source != Source::Embedded && Described::read(with.cache, plugin).is_none() {
-        introduce(with, plugin).await?;
+        query_exports(with, plugin).await?;
     }
     tracing::debug!("plugin `{}` is opened after {} µs", plugin.name, began.elapsed().as_micros());
     Ok(())
 }
 
 /// Asks the plugin what it is, and keeps the answer if it is what its manifest declares.
-pub(super) async fn introduce(with: &LoadContext<'_>, plugin: &Arc<Plugin>) -> Result<Introduction, OpenError> {
+pub(super) async fn query_exports(with: &LoadContext<'_>, plugin: &Arc<Plugin>) -> Result<Introduction, OpenError> {
     link(with, plugin).await?;
     tracing::debug!("plugin `{}` is asked what it is", plugin.name);
     let check = |answer: &Introduction| plugin.check_answer(answer);

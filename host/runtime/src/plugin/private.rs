@@ -1,7 +1,7 @@
 //! A folder that only this user can write: its content is trusted.
 
 use bub_types::text::plain;
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock, mkdirat, openat, renameat, statat, unlinkat};
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -75,6 +75,19 @@ impl PrivateDir {
     /// Where it was when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Locks the folder for as long as the answer is held.
+    ///
+    /// # Errors
+    ///
+    /// Another process has locked it, or the system refuses.
+    pub fn lock(&self) -> io::Result<File> {
+        // A description of its own: a lock belongs to that.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = File::from(openat(&self.dir, ".", flags, Mode::empty())?);
+        flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(dir)
     }
 
     /// A file of ours, closed to others and without a second name, under which a plugin might write it; none for anything

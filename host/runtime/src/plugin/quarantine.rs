@@ -5,10 +5,12 @@
 //! configuration trusts put it there for all: the owner by two sessions, or two of owner and peers. So a caller alone, and
 //! strangers however many, switch off nothing for others. After a pause one call is let through, and its outcome decides. The guests that the program carries are never switched off: they are only made to wait.
 //! The state is stored in a file, because `run` is a process of its own for each turn, and because `plugin
-//! unquarantine` has to reach a running process.
+//! unquarantine` has to reach a running process. Workers on one database store it there: faults of all of them count
+//! together.
 
 mod breaker;
 mod breaker_store;
+mod breaker_table;
 mod call_recorder;
 mod caller;
 mod crash_report;
@@ -17,19 +19,22 @@ use super::fault::Fault;
 use super::loaded::{Plugin, Source};
 use super::open_circuit::OpenCircuit;
 use breaker::Key;
-use breaker_store::BreakerStore;
+use breaker_store::{BreakerStore, Breakers, FileStore};
+use breaker_table::TableStore;
+use bub_postgres::Database;
 pub use call_recorder::{CallRecorder, RecordGuard};
 pub use caller::Caller;
 pub(crate) use crash_report::CrashContext;
 pub use crash_report::{CALL, COMPONENT, DIR, MAX_BYTES, adopt};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The circuit breakers of all plugins.
 pub struct Quarantine {
-    breaker_store: Mutex<BreakerStore>,
+    breaker_store: Arc<dyn BreakerStore>,
     dir: PathBuf,
     /// In a trial: the hooks that exceeded their deadline.
     slow: Option<Mutex<BTreeMap<Key, String>>>,
@@ -67,16 +72,19 @@ fn key(plugin: &Plugin, hook: &str) -> Key {
     (plugin.digest.clone(), hook.to_owned())
 }
 
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
 impl Quarantine {
     /// The quarantine below that home directory. No file is created before the first fault.
     pub fn new(home: &Path) -> Self {
         let dir = home.join(DIR);
-        Self { breaker_store: Mutex::new(BreakerStore::new(&dir)), dir, slow: None }
+        Self { breaker_store: Arc::new(FileStore::new(&dir)), dir, slow: None }
+    }
+
+    /// The quarantine of all workers on that database. Crash reports are files below the home directory.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn shared(home: &Path, database: Database) -> Result<Self, bub_tape::Error> {
+        Ok(Self { breaker_store: TableStore::start(database).await?, dir: home.join(DIR), slow: None })
     }
 
     /// A quarantine for a trial, where faults do not open circuits; only hooks that exceeded their deadline are not
@@ -100,8 +108,11 @@ impl Quarantine {
         })
     }
 
-    fn breaker_store(&self) -> MutexGuard<'_, BreakerStore> {
-        self.breaker_store.lock()
+    /// Changes the breaker of a key, and returns what the last attempt came to.
+    async fn change<T: Send>(&self, key: &Key, mut change: impl FnMut(&mut Breakers) -> T + Send) -> Option<T> {
+        let mut answer = None;
+        self.breaker_store.change(key, &mut |breakers| answer = Some(change(breakers))).await;
+        answer
     }
 
     /// The open circuit for the plugin in that context, if there is one.
@@ -109,33 +120,32 @@ impl Quarantine {
         if self.slow.is_some() {
             return self.too_slow(plugin, call.hook);
         }
-        let mut breaker_store = self.breaker_store();
-        let breakers = breaker_store.read();
+        let breakers = self.breaker_store.read();
         if breakers.is_empty() || plugin.source == Source::Embedded {
             return None;
         }
         let key = key(plugin, call.hook);
-        breakers.get(&key)?.open_circuit(&key, call.caller, call.session, now())
+        breakers.get(&key)?.open_circuit(&key, call.caller, call.session, self.breaker_store.now())
     }
 
     /// Permits a call to start. After the pause of an open circuit one trial call is permitted until its outcome is
     /// known.
-    pub(crate) fn begin(&self, plugin: &Plugin, call: CircuitKey<'_>) -> Result<Permit, Box<OpenCircuit>> {
+    pub(crate) async fn begin(&self, plugin: &Plugin, call: CircuitKey<'_>) -> Result<Permit, Box<OpenCircuit>> {
         if self.slow.is_some() {
             return self.too_slow(plugin, call.hook).map_or(Ok(Permit::default()), |circuit| Err(Box::new(circuit)));
         }
-        let mut breaker_store = self.breaker_store();
+        let breakers = self.breaker_store.read();
         // Fast path: usually there is no breaker, and every guest call passes here.
-        if breaker_store.read().is_empty() {
+        if breakers.is_empty() {
             return Ok(Permit::default());
         }
         let key = key(plugin, call.hook);
-        let Some(breaker) = breaker_store.read().get(&key) else { return Ok(Permit::default()) };
+        let Some(breaker) = breakers.get(&key) else { return Ok(Permit::default()) };
         let CircuitKey { caller, session, .. } = call;
         if plugin.source == Source::Embedded {
             return Ok(Permit { is_trial: false, wait: breaker.back_off(caller, session) });
         }
-        if let Some(circuit) = breaker.open_circuit(&key, caller, session, now()) {
+        if let Some(circuit) = breaker.open_circuit(&key, caller, session, self.breaker_store.now()) {
             return Err(Box::new(circuit));
         }
         if !breaker.is_open(caller, session) {
@@ -143,38 +153,40 @@ impl Quarantine {
         }
         // Another process may have taken the trial between the read and the write.
         let pause = plugin.limits.quarantine();
-        let taken = breaker_store.change(|breakers| match breakers.get_mut(&key) {
-            Some(breaker) => match breaker.open_circuit(&key, caller, session, now()) {
+        let store = &self.breaker_store;
+        let taken = self.change(&key, |breakers| match breakers.get_mut(&key) {
+            Some(breaker) => match breaker.open_circuit(&key, caller, session, store.now()) {
                 Some(circuit) => Err(Box::new(circuit)),
-                None => Ok(breaker.try_once(caller, session, now(), pause)),
+                None => Ok(breaker.try_once(caller, session, store.now(), pause)),
             },
             None => Ok(false),
         });
-        taken.map(|is_trial| Permit { is_trial, wait: Duration::ZERO })
+        taken.await.unwrap_or(Ok(false)).map(|is_trial| Permit { is_trial, wait: Duration::ZERO })
     }
 
     /// Records a success.
-    pub(crate) fn succeeded(&self, plugin: &Plugin, call: CircuitKey<'_>, permit: Permit) {
-        let mut breaker_store = self.breaker_store();
-        if breaker_store.read().is_empty() {
+    pub(crate) async fn succeeded(&self, plugin: &Plugin, call: CircuitKey<'_>, permit: Permit) {
+        let breakers = self.breaker_store.read();
+        if breakers.is_empty() {
             return;
         }
         let key = key(plugin, call.hook);
         let CircuitKey { caller, session, .. } = call;
-        if breaker_store.read().get(&key).is_none_or(|breaker| !breaker.knows(caller, session) && !permit.is_trial) {
+        if breakers.get(&key).is_none_or(|breaker| !breaker.knows(caller, session) && !permit.is_trial) {
             return;
         }
-        breaker_store.change(|breakers| {
+        self.change(&key, |breakers| {
             if let Some(breaker) = breakers.get_mut(&key)
                 && breaker.succeed(caller, session, permit.is_trial)
             {
                 breakers.remove(&key);
             }
-        });
+        })
+        .await;
     }
 
     /// Records a fault of the plugin.
-    pub(crate) fn faulted(
+    pub(crate) async fn faulted(
         &self,
         (plugin, call, permit): (&Plugin, CircuitKey<'_>, Permit),
         fault: &Fault,
@@ -191,16 +203,18 @@ impl Quarantine {
         let text = (report.redact)(&bub_types::text::one_line(&fault.kind.to_string()));
         let text: String = text.chars().take(200).collect();
         let CircuitKey { caller, session, .. } = call;
-        let circuit = self.breaker_store().change(|breakers| {
+        let store = &self.breaker_store;
+        let circuit = self.change(&key, |breakers| {
             let breaker = breakers.entry(key.clone()).or_default();
             breaker.plugin.clone_from(&plugin.name);
             breaker.only_waits = plugin.source == Source::Embedded;
             breaker.fault.clone_from(&text);
-            let is_open = breaker.fault(caller, session, now(), plugin.limits.quarantine(), permit.is_trial);
+            let is_open = breaker.fault(caller, session, store.now(), plugin.limits.quarantine(), permit.is_trial);
             (is_open && plugin.source != Source::Embedded)
-                .then(|| breaker.open_circuit(&key, caller, session, now()))
+                .then(|| breaker.open_circuit(&key, caller, session, store.now()))
                 .flatten()
         });
+        let circuit = circuit.await.flatten();
         let reproducer = crash_report::keep(&self.dir, plugin, fault, session, report);
         Consequence { circuit, reproducer }
     }
@@ -215,21 +229,15 @@ impl Quarantine {
 
     /// All open circuits.
     pub fn list(&self) -> Vec<OpenCircuit> {
-        let mut breaker_store = self.breaker_store();
-        breaker_store.read().iter().flat_map(|(key, breaker)| breaker.open_circuits(key, now())).collect()
+        let (breakers, now) = (self.breaker_store.read(), self.breaker_store.now());
+        breakers.iter().flat_map(|(key, breaker)| breaker.open_circuits(key, now)).collect()
     }
 
     /// Removes the breakers of the plugin with that name or digest, which lifts its quarantine. Returns their number.
     ///
     /// # Errors
     /// Fails if the change cannot be stored.
-    pub fn lift(&self, plugin: &str) -> anyhow::Result<usize> {
-        let mut breaker_store = self.breaker_store();
-        let released = breaker_store.change(|breakers| {
-            let before = breakers.len();
-            breakers.retain(|(digest, _), breaker| digest != plugin && breaker.plugin != plugin);
-            before - breakers.len()
-        });
-        breaker_store.write_error().map_or(Ok(released), |write_error| Err(anyhow::anyhow!("{write_error}")))
+    pub async fn lift(&self, plugin: &str) -> anyhow::Result<usize> {
+        self.breaker_store.lift(plugin).await.map_err(anyhow::Error::msg)
     }
 }

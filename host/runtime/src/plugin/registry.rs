@@ -139,7 +139,7 @@ impl RegistryEntry {
             *self = Self::default();
             return Err(error);
         }
-        // What is no longer trusted does not serve on in anybody's place.
+        // A plugin that is no longer trusted does not replace another.
         let is_trusted = |plugin: &mut Arc<Plugin>| {
             plugin.source != Source::Workspace || with.grants.trusted(&plugin.digest).is_some()
         };
@@ -209,7 +209,7 @@ impl LoadSettings {
     }
 }
 
-/// What is about the user's own plugin of a name must not be about a stranger's.
+/// Settings for the user's own plugin of a name must not apply to a stranger's.
 fn check_taken(with: &LoadContext<'_>, found: &PluginFile) -> Result<()> {
     let name = &found.name;
     if is_embedded(name) && (found.source == Source::Workspace || with.config.plugin(name).enabled) {

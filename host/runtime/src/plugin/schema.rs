@@ -44,7 +44,7 @@ impl Schema {
         Ok(Self { whole, validator })
     }
 
-    /// Whether a value is what the schema says. What is wrong with it, in words that a model can act on.
+    /// Whether a value matches the schema. The error is worded so that a model can act on it.
     pub(super) fn check(&self, value: &Value) -> Result<(), String> {
         Steps { whole: &self.whole, left: MAX_STEPS }.take(&self.whole, value, 0)?;
         let told: Vec<String> = self.validator.iter_errors(value).take(TOLD).map(|error| told(&error)).collect();

@@ -9,7 +9,7 @@ use super::open_circuit::OpenCircuit;
 use super::registry::{LoadOutcome, PluginRegistry, Untrusted};
 use super::tool_name::{is_called, model_name};
 use anyhow::{Result, bail};
-use bub_permissions::shell_word;
+use bub_permissions::{Grant, shell_word};
 use bub_types::hook::Hook;
 use std::sync::Arc;
 
@@ -147,7 +147,7 @@ impl PluginSet {
 
     /// What the plugin would have to be granted to be asked all that it implements.
     fn lacks_hooks(grants: &GrantRegistry, plugin: &Plugin) -> bool {
-        plugin.gated().any(|hook| !grants.allows(plugin, hook.grant()))
+        plugin.gated().any(|hook| !grants.allows(plugin, &Grant::hook(hook)))
     }
 
     /// What a plugin lacks that asks for more than it has, and what giving it would do.
@@ -233,7 +233,8 @@ impl PluginSet {
 }
 
 /// The command that gives a plugin these grants; none: all that it asks for.
-pub fn grant_command(plugin: &str, grants: &[String]) -> String {
-    let grants: Vec<String> = grants.iter().map(|grant| shell_word(&bub_types::text::one_line(grant))).collect();
+pub fn grant_command(plugin: &str, grants: &[Grant]) -> String {
+    let grants: Vec<String> =
+        grants.iter().map(|grant| shell_word(&bub_types::text::one_line(grant.as_str()))).collect();
     format!("bub-wasm plugin grant {plugin} {}", grants.join(" ")).trim_end().to_owned()
 }

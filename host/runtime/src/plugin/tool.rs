@@ -69,7 +69,7 @@ impl Tool {
         effect_name(self.spec.effect)
     }
 
-    /// Whether the arguments are what the schema says. What is wrong with them, in words that a model can act on.
+    /// Whether the arguments match the schema. The error is worded so that a model can act on it.
     pub fn check(&self, arguments: &Value) -> Result<(), String> {
         let schema = self.schema.get_or_init(|| Schema::new(super::parse_json(&self.spec.parameters)?));
         match schema {

@@ -1,6 +1,7 @@
 //! What a plugin asks for.
 
 use super::loaded::Plugin;
+use bub_permissions::Grant;
 use bub_types::hook::Hook;
 use std::collections::BTreeSet;
 
@@ -17,11 +18,11 @@ impl Plugin {
 
     /// All grants that it asks for, each once: what its manifest wants, or every hook that it exports where it says nothing
     /// of itself.
-    pub fn wanted(&self) -> Vec<String> {
-        let mut wanted: Vec<String> = Vec::new();
-        let all: Vec<String> = match &self.wants {
+    pub fn wanted(&self) -> Vec<Grant> {
+        let mut wanted: Vec<Grant> = Vec::new();
+        let all: Vec<Grant> = match &self.wants {
             Some(_) => self.manifest.wants.iter().map(|want| want.grant.clone()).collect(),
-            None => self.gated().map(|hook| hook.grant().to_owned()).collect(),
+            None => self.gated().map(Grant::hook).collect(),
         };
         for grant in all {
             if !wanted.contains(&grant) {
@@ -32,12 +33,12 @@ impl Plugin {
     }
 
     /// What it says that it needs the grant for.
-    pub fn why(&self, grant: &str) -> Option<&str> {
-        self.manifest.wants.iter().find(|want| want.grant == grant).map(|want| want.why.as_str())
+    pub fn why(&self, grant: &Grant) -> Option<&str> {
+        self.manifest.wants.iter().find(|want| want.grant == *grant).map(|want| want.why.as_str())
     }
 
     /// Whether it asks for the grant: one that it does not ask for cannot be given.
-    pub fn asks_for(&self, grant: &str) -> bool {
+    pub fn asks_for(&self, grant: &Grant) -> bool {
         self.wants.as_ref().is_none_or(|wants| wants.allow(grant))
     }
 

@@ -4,13 +4,14 @@
 use super::denial::Denials;
 use super::taint::Taint;
 use bub_model::usage::Tokens;
+use bub_permissions::Grant;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Different uses that a turn writes down. A guest that asks for ever new names would otherwise fill the tape with them.
 pub(super) const MAX_LINES: usize = 64;
 
 /// Plugin, digest of its bytes, grant.
-pub(super) type Use = (String, String, String);
+pub(super) type Use = (String, String, Grant);
 
 /// The account of one turn.
 #[derive(Default)]

@@ -4,6 +4,7 @@ use super::audit::{MAX_LINES, Use};
 use super::data::Turn;
 use crate::plugin::{OpenCircuit, Plugin};
 use bub_model::usage::Tokens;
+use bub_permissions::Grant;
 
 impl Turn {
     /// Counts a model call for the turn that was said from outside.
@@ -22,7 +23,7 @@ impl Turn {
     }
 
     /// Counts a use of a grant that reaches outside.
-    pub fn used(&self, plugin: &Plugin, grant: &str) {
+    pub fn used(&self, plugin: &Plugin, grant: &Grant) {
         self.audit(|audit| {
             if audit.uses.len() < MAX_LINES {
                 audit.uses.entry(key(plugin, grant)).or_default().0 += 1;
@@ -31,7 +32,7 @@ impl Turn {
     }
 
     /// Counts what came back by such a use.
-    pub fn received(&self, plugin: &Plugin, grant: &str, bytes: usize) {
+    pub fn received(&self, plugin: &Plugin, grant: &Grant, bytes: usize) {
         self.audit(|audit| {
             if let Some((_, all)) = audit.uses.get_mut(&key(plugin, grant)) {
                 *all = all.saturating_add(bytes as u64);
@@ -40,6 +41,6 @@ impl Turn {
     }
 }
 
-fn key(plugin: &Plugin, grant: &str) -> Use {
-    (plugin.name.clone(), plugin.digest.clone(), grant.to_owned())
+fn key(plugin: &Plugin, grant: &Grant) -> Use {
+    (plugin.name.clone(), plugin.digest.clone(), grant.clone())
 }

@@ -13,9 +13,9 @@ use crate::guest::InstancePool;
 use crate::host::Host;
 use crate::plugin::Caller;
 use bub_config::Commands;
+use bub_system::clock;
 use bub_tape::Tape;
 use bub_types::{Envelope, Principal, is_ephemeral};
-use jiff::Zoned;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -49,6 +49,10 @@ impl Turn {
             () = options.cancelled() => return Err(Failure::Cancelled),
             tape = open(scope, &name, &session_id) => tape?,
         };
+        if !options.is_permitted() {
+            tape.close();
+            return Err(Failure::Cancelled);
+        }
         let earlier = options.take_history();
         // A session that is kept knows itself what was said before.
         if !earlier.is_empty() && is_ephemeral(&session_id) {
@@ -96,7 +100,7 @@ impl Turn {
             session_id,
             workspace: host.workspace.clone(),
             message,
-            started: Zoned::now(),
+            started: clock::now(),
             fuel: AtomicU64::new(0),
             tape: tape.without_forgotten(),
             forgets: Mutex::default(),
@@ -141,7 +145,7 @@ fn commands(host: &Host, message: &Envelope, options: &TurnOptions) -> Commands 
 fn taint(principal: Principal, message: &Envelope) -> Option<(TaintSource, String)> {
     let channel = &message.channel;
     let by_other = (principal != Principal::Owner)
-        .then(|| format!("somebody else than the owner said it, on channel `{channel}`"));
+        .then(|| format!("a sender other than the owner wrote it, on channel `{channel}`"));
     let why = by_other.or_else(|| foreign(message))?;
     Some((TaintSource::outside(format!("channel:{channel}")), why))
 }

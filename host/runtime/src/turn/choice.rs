@@ -4,7 +4,7 @@ use bub_config::Config;
 use bub_tape::{Lookup, Tape, json};
 
 /// The event that stores a session's choice.
-const SWITCH: &str = "selector_switch";
+pub(super) const SWITCH: &str = "selector_switch";
 
 /// Resets the session's choice.
 const DEFAULT: &str = "default";

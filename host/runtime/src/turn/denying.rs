@@ -4,6 +4,7 @@ use super::data::Turn;
 use super::denial::{Denial, DenialReason, Denials};
 use crate::host::RuntimeEvent;
 use crate::plugin::{Plugin, Source};
+use bub_permissions::Grant;
 use bub_types::hook::Hook;
 use bub_types::{Error, ErrorKind, is_ephemeral};
 use std::sync::Arc;
@@ -23,8 +24,9 @@ impl Turn {
     }
 
     /// A plugin does not hold a grant.
-    pub fn refused(&self, plugin: &Plugin, grant: &str) {
+    pub fn refused(&self, plugin: &Plugin, grant: &Grant) {
         let message = plugin.refusal(grant).message;
+        let grant = grant.as_str();
         self.denied(Denial { reason: DenialReason::Grant, plugin: &plugin.name, tool: "", grant, message: &message });
     }
 
@@ -33,7 +35,7 @@ impl Turn {
         self.denied(Denial { reason, plugin, tool, grant: "", message: &error.message });
     }
 
-    /// A tool has answered with that error. What it only passes on was written down where it was denied.
+    /// A tool has answered with that error. An error that it only passes on was recorded where it was denied.
     pub fn tool_failed(&self, plugin: &str, tool: &str, error: &Error) {
         let is_known = |denials: &Denials| {
             let mut of_plugin = denials.counted.iter().filter(|((_, denied, ..), _)| denied == plugin);

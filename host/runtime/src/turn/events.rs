@@ -13,7 +13,7 @@ impl Turn {
     /// Fails if the listener is gone.
     pub async fn emit(&self, event: StreamEvent) -> Result<(), Error> {
         let Some(listener) = &self.options.listener else { return Ok(()) };
-        let left = |_| Error::new(bub_types::ErrorKind::Cancelled, "whoever listened has left");
+        let left = |_| Error::new(bub_types::ErrorKind::Cancelled, "the listener has left");
         listener.send(TurnEvent::Event(event)).await.map_err(left)
     }
 

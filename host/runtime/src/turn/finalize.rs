@@ -39,7 +39,12 @@ impl Turn {
 
     /// Puts the turn's writes on the tape, together. A failed turn keeps the user's message, and says what happened in an
     /// `error` entry.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::LeaseLost`], before anything is written: the worker that claims the lease puts the journal there.
     pub(super) async fn finalize(&self, failure: Option<&Failure>) -> Result<(), Failure> {
+        self.check_lease()?;
         self.write_audit().await?;
         // Only where there is a conversation that the next turn will read.
         if self.tainted().is_some() && (failure.is_some() || self.has_opened_tape()) {
@@ -74,7 +79,7 @@ impl Turn {
 
     /// Says whose tape it is on one that began without it: in another program, or as a copy.
     async fn mark_tape(&self) -> bub_tape::Result<()> {
-        // What this turn began says it already.
+        // A tape that this turn began has the mark already.
         if self.began() == 0 || !self.has_opened_tape() {
             return Ok(());
         }
@@ -90,7 +95,7 @@ impl Turn {
     fn interrupted_calls(&self) -> bub_tape::Result<Vec<Draft>> {
         let calls = self.tape.interrupted_calls()?;
         match self.kind() {
-            // What was typed as a command is no part of the conversation.
+            // A typed command is no part of the conversation.
             MessageKind::Command => calls.into_iter().map(|call| call.with_meta("context", "false")).collect(),
             _ => Ok(calls),
         }
@@ -137,8 +142,11 @@ impl Turn {
 
     /// The turn is over. Of one that failed what was counted last is written down; behind an answer there is more to come.
     pub(super) async fn end(&self, has_failed: bool) {
+        let is_lost = self.check_lease().is_err();
         self.discard().await;
-        if has_failed && let Err(error) = self.write_audit().await {
+        if is_lost {
+            self.scope.host.processes.end_session(&self.session_id).await;
+        } else if has_failed && let Err(error) = self.write_audit().await {
             tracing::warn!("what was denied last is not on the tape: {error}");
         }
     }

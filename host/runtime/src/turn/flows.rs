@@ -8,6 +8,7 @@ use super::named::{Flows, Named};
 use crate::flow::address;
 use crate::flow::{Conversation, Reading};
 use crate::plugin::{Plugin, Tool, is_called};
+use bub_permissions::GrantKind;
 use bub_tape::{Lookup, json};
 use bub_types::{Principal, is_ephemeral};
 use parking_lot::MutexGuard;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// The event that has the addresses that were named in a conversation: all of them, so that only the latest is looked for.
-const ADDRESSES: &str = "turn.addresses";
+pub(super) const ADDRESSES: &str = "turn.addresses";
 
 /// Bytes of results that a turn keeps to compare them.
 const MAX_READ: usize = 4 << 20;
@@ -56,9 +57,9 @@ impl Turn {
         }
     }
 
-    /// Whether what that tool answers is a page: something that was fetched from outside, and nothing of this machine.
+    /// Whether the tool's result is a page: content fetched from outside, not from this machine.
     fn reads_pages(&self, plugin: &Plugin, tool: &Tool) -> bool {
-        tool.reads_outside && !self.scope.host.grants.targets(plugin, "http:").is_empty()
+        tool.reads_outside && !self.scope.host.grants.held(plugin, GrantKind::Http).is_empty()
     }
 
     /// Hands what is known of the conversation to `look`.
@@ -139,7 +140,7 @@ impl Turn {
         if let Some(earlier) = &self.flows().earlier {
             return Ok(earlier.clone());
         }
-        // What a plugin writes carries its name, and is not the host's word.
+        // An entry of a plugin carries its name, and is not the host's.
         let event = self.tape.newest(&Lookup::event(ADDRESSES)).await?;
         let event = event.filter(|event| json::get(&event.meta, "plugin").is_none());
         let data = event.and_then(|event| json::get(&event.payload, "data").map(str::to_owned));

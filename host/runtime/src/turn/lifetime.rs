@@ -20,19 +20,38 @@ impl Turn {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// The stage's answer, unless the turn is cancelled or its time is over first. What the stage was doing is dropped
+    /// The stage's answer, unless the turn is cancelled or its time is over first. The stage's work is dropped
     /// where it stands: guests' instances, their requests and their tools.
     pub(super) async fn or_cancelled<T>(&self, stage: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let ended = tokio::select! {
             biased;
             () = self.options.cancelled() => Err(Failure::Cancelled),
-            answer = stage => return answer,
+            () = self.tape.lease_lost() => {
+                // At once: another worker may have begun.
+                self.scope.host.processes.end_turn(&self.id).await;
+                self.scope.host.processes.end_session(&self.session_id).await;
+                Err(Failure::LeaseLost)
+            }
+            answer = stage => match answer {
+                // The guest got another message.
+                Err(_) if self.check_lease().is_err() => Err(Failure::LeaseLost),
+                answer => return answer,
+            },
             () = tokio::time::sleep_until(self.deadline) => {
                 Err(Failure::Deadline(self.scope.host.config.limits().turn_deadline()))
             }
         };
         self.wait_for_tasks().await;
         ended
+    }
+
+    /// Rejects what must not happen once another worker may have claimed the lease of this turn, or of one around it.
+    ///
+    /// # Errors
+    ///
+    /// [`bub_tape::Error::LeaseLost`].
+    pub fn check_lease(&self) -> bub_tape::Result<()> {
+        std::iter::once(self).chain(self.ancestors().map(|turn| &**turn)).try_for_each(|turn| turn.tape.check_lease())
     }
 
     /// Waits for the tasks that worked for the turn to be gone: they are told to stop when the stage is dropped, and must

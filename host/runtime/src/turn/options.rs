@@ -127,6 +127,9 @@ impl Steering {
     }
 }
 
+/// Whether a turn may begin.
+pub type Permit = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// Options of a turn.
 #[derive(Clone)]
 pub struct TurnOptions {
@@ -135,6 +138,7 @@ pub struct TurnOptions {
     abandoned: Option<Cancel>,
     pub(super) listener: Option<Listener>,
     steering: Steering,
+    permit: Option<Permit>,
     pub(super) identity: Option<Identity>,
     channel: Option<Arc<dyn Channel>>,
     session: Option<String>,
@@ -150,6 +154,7 @@ impl TurnOptions {
             abandoned: None,
             listener: None,
             steering: Steering::default(),
+            permit: None,
             identity: None,
             channel: None,
             session: None,
@@ -167,6 +172,17 @@ impl TurnOptions {
     #[must_use]
     pub fn with_steering(self, steering: Steering) -> Self {
         Self { steering, ..self }
+    }
+
+    /// Asks that once more when the turn has the lease of its session, before it writes anything: whether it is still this
+    /// process that is to run it. Without the answer `true` the turn ends as if it had been cancelled.
+    #[must_use]
+    pub fn with_permit(self, permit: Permit) -> Self {
+        Self { permit: Some(permit), ..self }
+    }
+
+    pub(super) fn is_permitted(&self) -> bool {
+        self.permit.as_ref().is_none_or(|permit| permit())
     }
 
     /// Sets the authenticated sender, in place of what the channel's configuration says.

@@ -46,8 +46,9 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOpti
     }
     if let Err(failure) = &outcome {
         tracing::info!("turn failed: {failure}");
-        // The channel of a client that disconnected is not notified of the disconnect.
-        if !matches!(failure, Failure::Cancelled) {
+        // The channel of a client that disconnected is not notified of the disconnect, and a session that another worker
+        // goes on with not by this one.
+        if !matches!(failure, Failure::Cancelled | Failure::LeaseLost) {
             let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
             hooks::notify_observers(&scope, turn.as_ref(), "turn", &failure.to_user_error(), Some(&message)).await;
         }

@@ -47,7 +47,7 @@ impl Turn {
         options: TurnOptions,
     ) -> Result<Arc<Self>, Failure> {
         let turn = Self::begin(scope, told.session, told.message, options).await?;
-        let held = || Failure::Tape(Error::new(ErrorKind::Conflict, "the turn is held by somebody else"));
+        let held = || Failure::Tape(Error::new(ErrorKind::Conflict, "the turn is held by another writer"));
         let mut turn = Arc::into_inner(turn).ok_or_else(held)?;
         turn.principal = told.principal;
         turn.caller = Caller::new(told.principal, &turn.message.channel, turn.message.sender.as_deref());
@@ -56,9 +56,7 @@ impl Turn {
             turn.started = started.to_zoned(jiff::tz::TimeZone::system());
         }
         if told.tainted {
-            turn.taint(TaintSource::outside("told"), || {
-                "text that somebody else wrote is in the conversation".to_owned()
-            });
+            turn.taint(TaintSource::outside("told"), || "text from outside is in the conversation".to_owned());
         }
         for (key, value) in told.state.into_iter().filter(|(key, _)| !key.starts_with("_runtime")) {
             turn.set(key, value);

@@ -4,6 +4,7 @@ use super::options::Identity;
 use crate::channel::Channel;
 use crate::host::Host;
 use crate::plugin::{Plugin, PluginSet};
+use bub_permissions::Grant;
 use bub_tape::Media;
 use bub_types::hook::Hook;
 use std::sync::Arc;
@@ -46,11 +47,11 @@ impl CallScope {
 
     /// Whether the plugin implements that hook and is granted it.
     pub fn may_answer(&self, plugin: &Plugin, hook: Hook) -> bool {
-        plugin.implements(hook) && self.host.grants.allows(plugin, hook.grant())
+        plugin.implements(hook) && self.host.grants.allows(plugin, &Grant::hook(hook))
     }
 
-    /// A gate that is configured and cannot judge a tool call: it did not load, or it is not granted the hook. What it
-    /// would have judged is denied.
+    /// A gate that is configured and cannot judge a tool call: it did not load, or lacks its grant. Calls that it
+    /// would have judged are denied.
     pub fn absent_gate(&self) -> Option<&str> {
         self.host.config.gates().find(|gate| match self.plugins.iter().find(|plugin| plugin.name == *gate) {
             None => true,

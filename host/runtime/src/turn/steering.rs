@@ -1,4 +1,4 @@
-//! What is said to a session while a turn of it runs: made a prompt by the same hooks as any message, and never lost.
+//! Messages to a session while a turn of it runs: made prompts by the same hooks as any message, and never lost.
 
 use super::data::Turn;
 use super::options::AttributedMessage;
@@ -16,7 +16,7 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// `build-prompt` failed. What could not be made a prompt waits again, and is a turn of its own in the end.
+    /// `build-prompt` failed. A message without a prompt waits again, and becomes a turn of its own.
     pub async fn steering(self: &Arc<Self>) -> Result<Vec<Prompt>, Failure> {
         let mut messages = self.options.steering().take().into_iter();
         let mut prompts = Vec::new();
@@ -51,7 +51,7 @@ impl Turn {
             _ => {
                 let channel = &turn.message.channel;
                 self.taint(TaintSource::outside(format!("channel:{channel}")), || {
-                    format!("what somebody else said on channel `{channel}` is in the conversation")
+                    format!("a message of another sender on channel `{channel}` is in the conversation")
                 });
             }
         }

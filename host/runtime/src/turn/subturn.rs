@@ -40,7 +40,7 @@ pub struct Inner {
 }
 
 impl Turn {
-    /// Runs a turn inside this one and returns what it said. Who caused it, its deadline and its end are the parent's, and
+    /// Runs a turn inside this one and returns its answer. Its principal, deadline and end are the parent's, and
     /// what taints one of the two taints the other. It is cancelled, too, once the call that waits for it is `abandoned`;
     /// what it wrote is on its tape when `token` is dropped.
     pub async fn run_inner(

@@ -3,13 +3,13 @@
 //! The rule: a turn that text from outside has reached is tainted until it ends, and its conversation stays tainted until
 //! an anchor whose state the owner wrote in a clean act, which is a typed command (`,tape.handoff`, `,tape.reset`). An
 //! anchor that a model or a plugin writes in a tainted turn carries the taint behind it. Taint that comes from nothing but
-//! the files of a workspace ends for the turns that begin once the workspace is trusted. What an earlier, tainted phase of
-//! the tape holds taints the turn that reads it.
+//! the files of a workspace ends for the turns that begin once the workspace is trusted. An earlier, tainted phase of
+//! the tape taints the turn that reads it.
 
 use bub_types::text::one_line;
 use std::path::Path;
 
-/// The event that says that text from outside is in a conversation. Who reads the conversation is tainted by it.
+/// The event that says that text from outside is in a conversation. It taints each turn that reads the conversation.
 pub const TAINTED: &str = "turn.tainted";
 
 /// Sources that a turn keeps apart.
@@ -59,12 +59,15 @@ impl TaintSource {
             Self::Workspace(_) => "files of this untrusted workspace were read earlier in the conversation".to_owned(),
             Self::Outside(what) => match what.split_once(':') {
                 Some(("tool", tool)) => {
-                    format!("what `{}` read earlier, which somebody else wrote, is in the conversation", name(tool))
+                    format!("what `{}` read earlier is text from outside, and is in the conversation", name(tool))
                 }
                 Some(("channel", channel)) => {
-                    format!("what somebody else wrote earlier on channel `{}` is in the conversation", name(channel))
+                    format!(
+                        "an earlier message of another sender on channel `{}` is in the conversation",
+                        name(channel)
+                    )
                 }
-                _ => "text that somebody else wrote was read earlier in the conversation".to_owned(),
+                _ => "text from outside was read earlier in the conversation".to_owned(),
             },
         }
     }

@@ -76,7 +76,7 @@ impl Turn {
         if self.is_owners_command() || self.is_settled() {
             return Ok(());
         }
-        // What an earlier turn left is part of what is said.
+        // Taint that an earlier turn left is recorded, too.
         self.tape().await?;
         let unwritten = self.audit(|audit| {
             let taint = &audit.taint;
@@ -172,10 +172,7 @@ impl Turn {
         let tainted = entries.iter().find(|entry| entry.id < bound && says(entry) && !entry.is_section_anchor());
         if let Some(entry) = tainted {
             self.taint(TaintSource::outside("earlier"), || {
-                format!(
-                    "entry {} of an earlier part of this conversation holds text that somebody else wrote",
-                    entry.id
-                )
+                format!("entry {} of an earlier part of this conversation holds text from outside", entry.id)
             });
         }
     }
@@ -190,7 +187,7 @@ impl Turn {
     pub(crate) fn taint_by_entry(&self, entry: &Entry) {
         if self.message.kind != MessageKind::Command && json::get(&entry.meta, TAINTED_MARK) == Some("true") {
             self.taint(TaintSource::outside(ENTRY), || {
-                format!("entry {} of a tape is in the conversation, and holds text that somebody else wrote", entry.id)
+                format!("entry {} of a tape is in the conversation, and holds text from outside", entry.id)
             });
         }
     }

@@ -61,7 +61,8 @@ impl Turn {
 
     /// Records that a tool with an irreversible effect starts.
     pub async fn tool_begins(&self, call: &ToolCall) -> bub_tape::Result<()> {
-        self.tape.keep_tool(&recorded(call)).await
+        self.tape.keep_tool(&recorded(call)).await?;
+        self.check_lease()
     }
 
     /// A tool that a person called by a command has answered, well or not: its turn says what came of it.

@@ -33,7 +33,7 @@ pub(crate) async fn query(
     PathName(name): PathName,
     QueryParams(params): QueryParams<ConditionParams>,
 ) -> Result<Response, ApiError> {
-    let tape = by_name(&api, &bearer, &name)?;
+    let tape = by_name(&api, &bearer, &name).await?;
     let similar: Vec<(String, u8)> = list("similar", params.similar)?;
     let condition = Condition {
         after: params.after,

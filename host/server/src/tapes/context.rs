@@ -30,9 +30,9 @@ pub(crate) async fn tape_context(
     PathName(name): PathName,
     QueryParams(params): QueryParams<ContextParams>,
 ) -> Result<Json<Value>, ApiError> {
-    let tape = by_name(&api, &bearer, &name)?;
+    let tape = by_name(&api, &bearer, &name).await?;
     // Hooks need a session id, and the name of a tape does not reveal it.
-    let session = api.gateway.session_of(tape.name()).unwrap_or_else(|| tape.name().to_owned());
+    let session = api.gateway.session_of(tape.name()).await?.unwrap_or_else(|| tape.name().to_owned());
     context(&api, &bearer, &session, tape.name(), &params).await
 }
 

@@ -20,11 +20,11 @@ pub(crate) async fn entries(
     QueryParams(range): QueryParams<Range>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let tape = by_name(&api, &bearer, &name)?;
+    let tape = by_name(&api, &bearer, &name).await?;
     let page = range.read(&**api.gateway.host().tapes().store(), tape.name()).await?;
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if accepted.contains("application/json") && !accepted.contains("application/jsonl") {
-        return Ok(super::read::page_response(tape.name(), api.gateway.session_of(&name).as_deref(), &page));
+        return Ok(super::read::page_response(tape.name(), api.gateway.session_of(&name).await?.as_deref(), &page));
     }
     let mut response = page::to_lines(&page.entries);
     let more = if page.has_more { "true" } else { "false" };
@@ -48,7 +48,7 @@ pub(crate) async fn newest(
     PathName(name): PathName,
     QueryParams(params): QueryParams<NewestParams>,
 ) -> Result<Response, ApiError> {
-    let tape = by_name(&api, &bearer, &name)?;
+    let tape = by_name(&api, &bearer, &name).await?;
     let lookup = match (params.kind, params.name, params.phase) {
         (Some(kind), Some(name), false) => Lookup::Named { kind, name },
         (Some(kind), None, false) => Lookup::Kind(kind),
@@ -82,7 +82,7 @@ pub(crate) async fn sidecars(
     PathName(name): PathName,
     QueryParams(params): QueryParams<ListParams>,
 ) -> Result<Json<Value>, ApiError> {
-    let tape = by_name(&api, &bearer, &name)?;
+    let tape = by_name(&api, &bearer, &name).await?;
     let names = api.gateway.host().tapes().store().sidecars(tape.name()).await?;
     let rest = names.into_iter().filter(|name| params.after.as_ref().is_none_or(|after| name > after));
     let names: Vec<String> = rest.take(params.max.unwrap_or(MAX_ENTRIES).min(MAX_ENTRIES)).collect();
@@ -94,7 +94,7 @@ pub(crate) async fn archive_name(
     Caller { api, bearer }: Caller,
     PathName(name): PathName,
 ) -> Result<Json<Value>, ApiError> {
-    let tape = by_name(&api, &bearer, &name)?;
+    let tape = by_name(&api, &bearer, &name).await?;
     let name = api.gateway.host().tapes().store().archive_name(tape.name()).await?;
     Ok(Json(json!({ "name": name })))
 }

@@ -36,14 +36,14 @@ pub(crate) async fn sessions(
 ) -> Result<Json<Value>, ApiError> {
     bearer.needs(Scope::Read)?;
     let max = params.max.unwrap_or(MAX_ITEMS).min(MAX_ITEMS);
-    let mut found = api.gateway.sessions(&bearer.session_prefix, params.after.as_deref(), max + 1);
+    let mut found = api.gateway.sessions(&bearer.session_prefix, params.after.as_deref(), max + 1).await?;
     let has_more = found.len() > max;
     found.truncate(max);
     let tapes = api.gateway.host().tapes();
     let mut sessions = Vec::with_capacity(found.len());
     for (session, tape) in found {
         let last = tapes.store().tail(&tape, None, 1).await?.pop();
-        let (is_running, waiting) = api.gateway.load_of(&session);
+        let (is_running, waiting) = api.gateway.load_of(&session).await?;
         sessions.push(json!({
             "session_id": session,
             "tape": tape,
@@ -58,8 +58,8 @@ pub(crate) async fn sessions(
 
 /// `GET /v1/tapes/{tape}`: a summary of a tape.
 pub(crate) async fn tape(Caller { api, bearer }: Caller, PathName(name): PathName) -> Result<Json<Value>, ApiError> {
-    let tape = by_name(&api, &bearer, &name)?;
-    let session = api.gateway.session_of(tape.name());
+    let tape = by_name(&api, &bearer, &name).await?;
+    let session = api.gateway.session_of(tape.name()).await?;
     summary(&api, session, &tape).await
 }
 
@@ -75,7 +75,10 @@ pub(crate) async fn session(
 async fn summary(api: &Api, session: Option<String>, tape: &Tape) -> Result<Json<Value>, ApiError> {
     let _permit = api.scan_permit().await;
     let info = tape.info().await?;
-    let (is_running, waiting) = session.as_deref().map_or((false, 0), |session| api.gateway.load_of(session));
+    let (is_running, waiting) = match session.as_deref() {
+        Some(session) => api.gateway.load_of(session).await?,
+        None => (false, 0),
+    };
     Ok(Json(json!({
         "tape": info.name,
         "session_id": session,
@@ -128,7 +131,7 @@ pub(crate) async fn anchors(
     PathName(name): PathName,
     QueryParams(params): QueryParams<AnchorParams>,
 ) -> Result<Json<Value>, ApiError> {
-    anchors_response(&api, &by_name(&api, &bearer, &name)?, &params).await
+    anchors_response(&api, &by_name(&api, &bearer, &name).await?, &params).await
 }
 
 /// `GET /v1/sessions/{session}/anchors`: the newest anchors.
@@ -165,7 +168,7 @@ pub(crate) async fn search(
     PathName(name): PathName,
     QueryParams(params): QueryParams<SearchParams>,
 ) -> Result<Json<Value>, ApiError> {
-    search_in(&api, &by_name(&api, &bearer, &name)?, params).await
+    search_in(&api, &by_name(&api, &bearer, &name).await?, params).await
 }
 
 /// `GET /v1/sessions/{session}/search`.

@@ -91,7 +91,7 @@ pub(crate) async fn write(
     sent: Body,
 ) -> Result<Response, ApiError> {
     bearer.needs(Scope::Admin)?;
-    check_reach(&api, &bearer, &tape)?;
+    check_reach(&api, &bearer, &tape).await?;
     if tape.contains(".jsonl") {
         return Err(ApiError::bad_request(format!("`{tape}` is an archive, which is read-only")));
     }

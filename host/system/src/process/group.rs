@@ -74,7 +74,7 @@ impl Group {
                 self.known_member.store(id, Ordering::Relaxed);
                 false
             }
-            member::Search::Nobody => true,
+            member::Search::None => true,
             member::Search::Unknown => false,
         }
     }

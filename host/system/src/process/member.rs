@@ -8,7 +8,7 @@ pub(super) enum Search {
     /// This process is alive and a member.
     One(i32),
     /// No live process is a member.
-    Nobody,
+    None,
     /// There is no `/proc`.
     Unknown,
 }
@@ -26,7 +26,7 @@ pub(super) fn find(group: i32) -> Search {
             None => {}
         }
     }
-    if known { Search::Nobody } else { Search::Unknown }
+    if known { Search::None } else { Search::Unknown }
 }
 
 /// Whether the process `id` is alive and of that group. `None` if that cannot be read.

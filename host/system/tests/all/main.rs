@@ -1,4 +1,4 @@
-//! Programs on behalf of plugins: what they may see, what is seen of them, and that all of them end.
+//! Programs on behalf of plugins: their environment, their output, and that all of them end.
 
 mod draft;
 mod output;
@@ -43,7 +43,7 @@ async fn a_deadline_ends_a_pipeline_with_all_its_members() {
     assert!(begun.elapsed() < Duration::from_secs(2), "it took {:?}", begun.elapsed());
     assert_eq!(members(group), 0);
     assert_eq!(child.read(0, 0).exit_code, Some(-15));
-    child.kill().await.expect("what has ended can be ended again");
+    child.kill().await.expect("an ended process can be ended again");
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn a_process_that_left_the_group_with_the_pipe_does_not_delay_the_end() {
     let done = child.wait(LONG).await;
     assert!(begun.elapsed() < Duration::from_secs(2), "it took {:?}", begun.elapsed());
     assert_eq!((done.exit_code, done.output.as_str()), (Some(0), "hi\n"));
-    child.kill().await.expect("there is nobody left");
+    child.kill().await.expect("no process is left");
     assert!(begun.elapsed() < Duration::from_secs(2), "it took {:?}", begun.elapsed());
 }
 
@@ -122,7 +122,7 @@ async fn a_program_gets_only_variables_that_are_allowed_or_named() {
         .without_secrets(&["s3cret", "long-secret\n", ""]);
     let done = Processes::new().spawn(&program("env", &environment)).expect("it starts").wait(LONG).await;
     let mut names: Vec<&str> = done.output.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
-    // What the shell itself sets.
+    // Variables that the shell itself sets.
     names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name));
     names.sort();
     // A short secret is looked for as a whole value only.
@@ -255,7 +255,7 @@ fn programs_die_with_their_runtime() {
     });
     drop(runtime);
     let begun = Instant::now();
-    // The shell itself may stay a zombie until this program ends: nobody is left to wait for it.
+    // The shell itself may stay a zombie until this program ends: no task is left to wait for it.
     while members(group) > 1 {
         assert!(begun.elapsed() < LONG, "the group lives on");
         std::thread::sleep(Duration::from_millis(10));
@@ -302,8 +302,8 @@ async fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// How many processes the group has: those that are alive, and those that are zombies because of this process. What an
-/// orphan becomes is the matter of whoever inherits it.
+/// How many processes the group has: those that are alive, and those that are zombies because of this process. An
+/// orphan is reaped by the process that inherits it.
 fn members(group: u32) -> usize {
     let processes = fs::read_dir("/proc").expect("it is a directory").flatten();
     let stats = processes.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());

@@ -1,4 +1,4 @@
-//! What programs write, and how it is read.
+//! The output of programs, and how it is read.
 
 use super::{LONG, environment, program, start, until};
 use bub_system::process::{Processes, Program, RING_BYTES};

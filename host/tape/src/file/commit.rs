@@ -18,14 +18,14 @@ use super::end::{self, Tail};
 use super::numbered;
 
 /// Lines to append to one file.
-struct Addition<'a> {
+pub(super) struct Addition<'a> {
     /// The tape or archive.
-    name: String,
-    file: Arc<File>,
-    offset: u64,
-    text: String,
-    /// For the tape: the id of the first line, and the drafts.
-    drafts: (u64, &'a [Draft]),
+    pub(super) name: String,
+    pub(super) file: Arc<File>,
+    pub(super) offset: u64,
+    pub(super) text: String,
+    /// For the tape: the id of the first line, and the drafts; for entries that have ids, the last of those and no drafts.
+    pub(super) drafts: (u64, &'a [Draft]),
 }
 
 impl Directory {
@@ -191,7 +191,12 @@ impl Directory {
     }
 
     /// Repairs the tape's end, and prepares the text to append.
-    fn addition<'a>(&self, tape: &str, mut text: String, drafts: (u64, &'a [Draft])) -> io::Result<Addition<'a>> {
+    pub(super) fn addition<'a>(
+        &self,
+        tape: &str,
+        mut text: String,
+        drafts: (u64, &'a [Draft]),
+    ) -> io::Result<Addition<'a>> {
         let file = self.opened.append(tape, &self.path(tape, ""))?;
         let mut offset = file.metadata()?.len();
         match self.end(tape, &file, offset)?.tail {
@@ -206,7 +211,7 @@ impl Directory {
     }
 
     /// Writes all or nothing; `undone` is set if an error left everything unchanged.
-    fn write(
+    pub(super) fn write(
         &self,
         lock: &File,
         record: &mut CommitRecord,
@@ -268,6 +273,10 @@ impl Directory {
     fn wrote(&self, tape: &str, Addition { file, offset, text, drafts: (first, drafts), .. }: &Addition<'_>) {
         let end = offset + text.len() as u64;
         self.opened.remember(tape, file, end, first + (drafts.len() as u64).saturating_sub(1));
+        // An index that is in memory would not know them.
+        if drafts.is_empty() {
+            return self.indexes.forget(tape);
+        }
         // A leading newline ends the previous line, which no index has included yet.
         if text.starts_with('\n') {
             return;
@@ -321,7 +330,7 @@ impl Directory {
 }
 
 /// Whether a file of that name can belong to the tape: the tape, a sidecar, or an archive of one of them.
-fn may_be_of(file: &str, tape: &str) -> bool {
+pub(super) fn may_be_of(file: &str, tape: &str) -> bool {
     let Some((name, rest)) = file.split_once(".jsonl") else {
         return false;
     };

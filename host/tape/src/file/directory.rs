@@ -142,7 +142,7 @@ impl Directory {
     }
 
     /// The slots of the tape's lock file. `None`: no process with this protocol has written the tape.
-    fn slots(&self, tape: &str) -> io::Result<Option<Slots>> {
+    pub(super) fn slots(&self, tape: &str) -> io::Result<Option<Slots>> {
         let Some(lock) = self.opened.lock_file(&self.lock_path(tape)) else { return Ok(None) };
         Slots::read(&lock).map(Some)
     }

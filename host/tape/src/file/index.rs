@@ -76,7 +76,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// The file cannot be read. What was indexed until then is kept.
+    /// The file cannot be read. The index until then is kept.
     pub fn catch_up(&mut self, file: &File, end: u64) -> io::Result<()> {
         if !self.folded.fits(file, end)? {
             *self = Self::default();
@@ -159,6 +159,13 @@ impl Index {
     /// Whether the id on some line differs from the entry's.
     pub(super) fn has_irregular_ids(&self) -> bool {
         self.folded.has_irregular_ids
+    }
+
+    /// Whether the id on a last line without a newline, which is not indexed, differs from the entry's.
+    pub(super) fn ends_irregularly(&self, file: &File, end: u64) -> io::Result<bool> {
+        let last = Forward::new(file, self.folded.length, end).next()?;
+        let is_irregular = |entry: Entry| !Ids::behind(self.folded.last_id).grows(entry.id);
+        Ok(last.and_then(|line| line.entry()).is_some_and(is_irregular))
     }
 
     /// Known ids by offset.

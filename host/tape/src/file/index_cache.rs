@@ -226,7 +226,7 @@ impl Directory {
         cached.catch_up(file, end, self.has_compared(tape))?;
         let folded = cached.index.length().checked_sub(before).unwrap_or(cached.index.length());
         self.indexes.folded.fetch_add(folded, Ordering::Relaxed);
-        if cached.index.has_irregular_ids() {
+        if cached.index.has_irregular_ids() || cached.index.ends_irregularly(file, end)? {
             self.log_irregular(tape);
         }
         let answer = question(&cached.index)?;

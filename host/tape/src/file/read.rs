@@ -58,7 +58,7 @@ impl Directory {
     }
 
     /// Applies `read` to the visible part of the tape's file; the default without a file.
-    fn reading<T: Default>(
+    pub(super) fn reading<T: Default>(
         &self,
         tape: &str,
         read: impl Fn(&Arc<File>, &NumberedFile<'_>) -> io::Result<T>,

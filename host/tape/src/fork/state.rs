@@ -146,7 +146,7 @@ impl ForkState {
         }
     }
 
-    /// What was written here before a reset goes where the parent's entries go.
+    /// Entries that were written here before a reset go where the parent's entries go.
     fn empty_all(&mut self, main: &str, reset: Reset) {
         // A reset without an archive is final; an archive that was requested once is made.
         let mut all = self.reset.take().unwrap_or(Reset { archive: reset.archive, kept: Vec::new() });

@@ -1,17 +1,10 @@
 //! Records of a journal: a line with type, length and checksum, then the body.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-
 use serde_json::{Value, json};
 
 use super::super::draft::Draft;
 use super::super::entry::{self, Entry};
 use super::super::store::{Batch, Reset};
-
-/// Maximum size of a journal, in bytes: more than a turn can write.
-const MAX_RECORD: u64 = 1024 * 1024 * 1024;
 
 /// A record of a journal.
 #[derive(Debug, PartialEq)]
@@ -55,27 +48,18 @@ impl Record {
 }
 
 /// The records of a journal up to the first truncated or corrupt one.
-pub(super) fn read(file: &File) -> io::Result<Vec<Record>> {
-    let length = file.metadata()?.len();
-    if length > MAX_RECORD {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("the journal has {length} bytes")));
-    }
-    let mut bytes = vec![0; length as usize];
-    file.read_exact_at(&mut bytes, 0)?;
-    let mut records = Vec::new();
-    let mut rest = bytes.as_slice();
-    while let Some((record, behind)) = next(rest) {
-        records.push(record);
+pub(super) fn parse(bytes: &[u8]) -> impl Iterator<Item = Record> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let (record, behind) = next(rest)?;
         rest = behind;
-    }
-    Ok(records)
+        Some(record)
+    })
 }
 
-/// The process that began the turn, for messages to waiters.
-pub(super) fn holder(file: &File) -> Option<u32> {
-    let mut bytes = [0; 512];
-    let length = file.read_at(&mut bytes, 0).ok()?;
-    match next(bytes.get(..length)?)? {
+/// The process that began the turn, by the beginning of its journal.
+pub(super) fn holder(bytes: &[u8]) -> Option<u32> {
+    match next(bytes)? {
         (Record::Begin { pid, .. }, _) => Some(pid),
         _ => None,
     }

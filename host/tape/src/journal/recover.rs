@@ -1,16 +1,14 @@
 //! Recovery of an interrupted turn.
 
-use std::fs::File;
-use std::io;
-
 use super::super::draft::{self, Draft};
-use super::super::error::{Error, Result};
+use super::super::entry::Entry;
+use super::super::error::Result;
 use super::super::fork::ForkState;
 use super::super::interruption;
 use super::super::store::{Batch, Commit, Store};
-use super::super::{Durability, TAKEN, failpoint, json};
+use super::super::{TAKEN, failpoint, json};
 use super::record::{self, Record};
-use super::{Recovered, empty};
+use super::{HeldJournal, Recovered};
 
 /// Recovery of interrupted turns from their journals.
 pub(super) struct Left {
@@ -27,16 +25,16 @@ pub(super) struct Left {
 /// out of context.
 pub(super) async fn recover(
     store: &dyn Store,
-    file: &File,
+    journal: &dyn HeldJournal,
     tape: &str,
-    durability: Durability,
     is_aside: bool,
 ) -> Result<Option<Recovered>> {
-    let failed = |source| Error::Io { action: format!("recover the interrupted turn of tape `{tape}`"), source };
-    if file.metadata().map_err(failed)?.len() == 0 {
+    let bytes = journal.left()?;
+    if bytes.is_empty() {
         return Ok(None);
     }
-    let left = read(file, tape).map_err(failed)?;
+    let left = read(&bytes, tape);
+    drop(bytes);
     failpoint::point("recover.read");
     let mut recovered = None;
     if let Some(left) = left {
@@ -46,16 +44,16 @@ pub(super) async fn recover(
         recovered = Some(summary);
         failpoint::point("recover.stored");
     }
-    empty(file, durability).map_err(failed)?;
+    journal.empty_left().await?;
     failpoint::point("recover.emptied");
     Ok(recovered)
 }
 
 /// Reads the journal; `None` if the turn had not written anything.
-pub(super) fn read(file: &File, tape: &str) -> io::Result<Option<Left>> {
-    let mut records = record::read(file)?.into_iter();
+pub(super) fn read(bytes: &[u8], tape: &str) -> Option<Left> {
+    let mut records = record::parse(bytes);
     let Some(Record::Begin { key, date, .. }) = records.next() else {
-        return Ok(None);
+        return None;
     };
     let mut left = Left { key, date, writes: ForkState::default(), prompt: None, tools: Vec::new() };
     let mut nothing = true;
@@ -73,7 +71,7 @@ pub(super) fn read(file: &File, tape: &str) -> io::Result<Option<Left>> {
             Record::Tool(_) => {}
         }
     }
-    Ok((!nothing).then_some(left))
+    (!nothing).then_some(left)
 }
 
 impl Left {
@@ -83,7 +81,12 @@ impl Left {
             let name = json::get(json::get(call, "function")?, "name")?;
             json::string(name)
         };
-        Recovered { entries, tools: self.tools.iter().filter_map(name).collect() }
+        let is_taken =
+            |entry: &&Entry| json::get(&entry.payload, "name").and_then(json::string).as_deref() == Some(TAKEN);
+        let all = self.writes.tapes.values().flat_map(|local| &local.entries);
+        let taken = all.filter(|entry| entry.is("event")).filter(is_taken);
+        let taken = taken.filter_map(|entry| json::get(&entry.payload, "data").map(str::to_owned)).collect();
+        Recovered { entries, tools: self.tools.iter().filter_map(name).collect(), taken }
     }
 
     /// The turn's own commit, with its open tool calls closed.

@@ -14,7 +14,7 @@ use super::super::Durability;
 use super::super::error::{Error, Result};
 use super::super::name::check_tape_name;
 use super::super::network::network_file_system;
-use super::super::transaction::StoreTransaction;
+use super::super::transaction::ErasingTransaction;
 use super::fault::{self, failed};
 use super::read::{self, TapeReader};
 use super::schema;
@@ -73,7 +73,7 @@ impl Database {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         action: String,
-        act: impl FnOnce(&mut dyn StoreTransaction) -> Result<T> + Send + 'static,
+        act: impl FnOnce(&mut dyn ErasingTransaction) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let mut writer = Arc::clone(&self.writer).lock_owned().await;
         let (path, inode) = (self.readers.path.clone(), self.inode);
@@ -102,7 +102,7 @@ impl Database {
     pub(super) async fn peek<T: Send + 'static>(
         &self,
         action: String,
-        act: impl FnOnce(&mut dyn StoreTransaction) -> Result<T> + Send + 'static,
+        act: impl FnOnce(&mut dyn ErasingTransaction) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.read(action, move |connection, failed| act(&mut WriteTransaction { connection, failed })).await
     }
@@ -128,7 +128,7 @@ impl Database {
         self.read(action, move |connection, failed| read::names(connection, &after, max).map_err(failed)).await
     }
 
-    async fn read<T: Send + 'static>(
+    pub(super) async fn read<T: Send + 'static>(
         &self,
         action: String,
         act: impl FnOnce(&Connection, &dyn Fn(rusqlite::Error) -> Error) -> Result<T> + Send + 'static,

@@ -7,7 +7,7 @@ use super::super::erase::{Erasure, Verdict};
 use super::super::error::{Error, Result};
 use super::super::info::Info;
 use super::super::name::{SIDECAR, is_listed};
-use super::super::transaction::StoreTransaction;
+use super::super::transaction::{ErasingTransaction, StoreTransaction};
 use super::grams;
 use super::read::{self, LARGEST_ID, TapeReader, columns};
 
@@ -141,6 +141,16 @@ impl StoreTransaction for WriteTransaction<'_> {
         }
     }
 
+    fn merged(&mut self, tape: &str) -> Result<Option<String>> {
+        self.text("SELECT key FROM merged WHERE tape = ?", tape)
+    }
+
+    fn remember(&mut self, tape: &str, key: &str) -> Result<()> {
+        self.execute("INSERT OR REPLACE INTO merged (tape, key) VALUES (?, ?)", (tape, key))
+    }
+}
+
+impl ErasingTransaction for WriteTransaction<'_> {
     fn erase(&mut self, tape: &str, erasure: &Erasure) -> Result<u64> {
         let Some(number) = self.number(tape)? else { return Ok(0) };
         let seen = TapeReader { connection: self.connection, number };
@@ -174,13 +184,5 @@ impl StoreTransaction for WriteTransaction<'_> {
             }
         }
         Ok(erased)
-    }
-
-    fn merged(&mut self, tape: &str) -> Result<Option<String>> {
-        self.text("SELECT key FROM merged WHERE tape = ?", tape)
-    }
-
-    fn remember(&mut self, tape: &str, key: &str) -> Result<()> {
-        self.execute("INSERT OR REPLACE INTO merged (tape, key) VALUES (?, ?)", (tape, key))
     }
 }

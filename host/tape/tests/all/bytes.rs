@@ -34,7 +34,7 @@ async fn every_recorded_tape_loads_and_prints_back_byte_for_byte() {
         for entry in entries {
             let draft = Draft::new(&entry.kind, &entry.payload, &entry.meta).unwrap();
             let again = draft.dated(entry.date.clone()).numbered(entry.id);
-            assert_eq!(again, entry, "what Bub wrote is in the tape's spelling already");
+            assert_eq!(again, entry, "Bub's line is in the tape's spelling already");
         }
     }
 }
@@ -83,13 +83,13 @@ async fn lines_are_read_as_leniently_as_bub_reads_them() {
         let file = room.file();
         let last = file.lines().last().unwrap();
         match name.as_str() {
-            // Bub glues here. What we do has tests of its own.
+            // Bub glues here. Our behavior has tests of its own.
             "partial last line then append (no newline)" | "last line without newline then append" => {
                 assert!(last.starts_with(r#"{"id": 6, "kind": "event", "payload": {"name": "x"}"#), "{name}: {last}");
             }
             _ => {
                 assert!(last.starts_with(&tail), "{name}: {last}");
-                assert!(file.starts_with(&input), "{name}: what stood there stays");
+                assert!(file.starts_with(&input), "{name}: earlier lines stay");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Processes that end anywhere: what was acknowledged is on the tape, once, and the next turn runs.
+//! Processes that end anywhere: acknowledged entries are on the tape, once, and the next turn runs.
 
 mod chance;
 pub(super) mod driver;

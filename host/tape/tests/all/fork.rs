@@ -151,7 +151,7 @@ async fn a_reset_of_a_fork_hides_the_parent_until_the_merge() {
     assert_eq!(entries[0].anchor_name().as_deref(), Some("session/start"));
     let archived = std::fs::read_to_string(room.store.dir().join(archive)).unwrap();
     let kept: Vec<Entry> = archived.lines().map(|line| Entry::parse(line).unwrap()).collect();
-    assert_eq!(ids(&kept), [1, 2, 3], "what the fork had written before is kept with the rest");
+    assert_eq!(ids(&kept), [1, 2, 3], "the fork's earlier entries are kept with the rest");
     assert!(kept[2].payload.contains("gone"));
 }
 
@@ -186,7 +186,7 @@ async fn a_turn_sees_its_tape_as_it_has_found_it() {
     assert_eq!(turn.newest(&Lookup::Kind("message".to_owned())).await.unwrap().map(|newest| newest.id), Some(1));
     assert_eq!(turn.stored().last_id().await.unwrap(), 2);
     assert_eq!(turn.append(vec![message("user", "mine")]).await.unwrap(), 2);
-    // Somebody in this process looks further: what the turn has written to stays as it was.
+    // A reader in this process looks further: the tape that the turn has written to stays as it was.
     assert_eq!(room.tape().info().await.unwrap().entries, 2);
     assert_eq!(turn.newest(&Lookup::Kind("message".to_owned())).await.unwrap().map(|newest| newest.id), Some(2));
     assert_eq!(ids(&turn.read(0, 10).await.unwrap()), [1, 2]);

@@ -1,4 +1,4 @@
-//! What is remembered of a tape's file.
+//! The index of a tape's file.
 
 mod kept;
 mod made;

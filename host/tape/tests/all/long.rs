@@ -1,4 +1,4 @@
-//! The first look at a long tape that nobody has indexed: what a turn asks is answered from the end, and the index is made
+//! The first look at a long tape without an index: a turn's lookups are answered from the end, and the index is made
 //! behind the answer.
 
 use std::fs;
@@ -50,7 +50,7 @@ impl Room {
         self.dir.path().join("cache/index").join(format!("{NAME}.index"))
     }
 
-    /// A process that has seen nothing of it.
+    /// A process that has not read the tape.
     fn open(&self) -> (Arc<FileStore>, Tapes) {
         let index = self.dir.path().join("cache/index");
         let store = Arc::new(FileStore::indexed(self.tapes(), Durability::Os, index).unwrap());
@@ -72,7 +72,7 @@ async fn a_turn_on_it_indexes_nothing_and_its_end_indexes_all() {
     let window = turn.since_anchor().await.unwrap();
     assert_eq!((window.len() as u64, window[0].id), (WINDOW + 1, ENTRIES - WINDOW));
     let newest = async |lookup: Lookup| turn.newest(&lookup).await.unwrap().map(|entry| entry.id);
-    // What a turn looks up, wherever it stands, and also what stands nowhere.
+    // A turn's lookups, wherever the entry stands, and also without one.
     assert_eq!(newest(Lookup::event("model_switch")).await, Some(5));
     for name in ["turn.tainted", "turn.addresses", "selector_switch", "never.written"] {
         assert_eq!(newest(Lookup::event(name)).await, None, "{name}");
@@ -83,8 +83,8 @@ async fn a_turn_on_it_indexes_nothing_and_its_end_indexes_all() {
     assert_eq!(newest(Lookup::event("model_switch")).await, Some(ENTRIES + 2));
     turn.merge().await.unwrap();
     turn.close();
-    assert_eq!(store.bytes_indexed(), 0, "nobody has waited for an index");
-    // What was written since the look is seen by the next one.
+    assert_eq!(store.bytes_indexed(), 0, "no lookup has waited for an index");
+    // The next look sees entries that were written since.
     let again = tapes.open(NAME).unwrap();
     assert_eq!(again.newest(&Lookup::event("model_switch")).await.unwrap().map(|entry| entry.id), Some(ENTRIES + 2));
     assert_eq!(store.bytes_indexed(), 0);
@@ -108,7 +108,7 @@ async fn ids_that_do_not_grow_change_no_id_while_a_turn_runs() {
     let (turn, _) = tapes.begin(NAME).await.unwrap();
     assert_eq!(turn.last_id().await.unwrap(), ENTRIES);
     turn.append(vec![said("hello")]).await.unwrap();
-    // Somebody else finds it out meanwhile.
+    // Another reader finds it out meanwhile.
     store.info(NAME).await.unwrap();
     assert_eq!(turn.last_id().await.unwrap(), ENTRIES + 1);
     assert_eq!(ids(&turn.tail(None, 2).await.unwrap()), [ENTRIES, ENTRIES + 1]);

@@ -52,5 +52,5 @@ fn two_processes_write_thousands_of_entries_with_turns_and_resets_between() {
             }
         }
     }
-    assert!(times.is_empty(), "nobody has written {times:?}");
+    assert!(times.is_empty(), "no process has written {times:?}");
 }

@@ -24,7 +24,7 @@ fn lines(ids: &[&str]) -> String {
     ids.iter().enumerate().map(line).collect()
 }
 
-/// What a tape with these ids is read as.
+/// The ids as which a tape with these ids is read.
 async fn read_as(written: &[&str]) -> (Room, Vec<u64>) {
     let room = Room::new();
     room.write(lines(written));

@@ -1,8 +1,8 @@
 //! A model of how turns, appends and resets reach a tape, under random schedules: programs that share the tape and end
 //! at any byte, writes that fail, and a machine that loses power.
 //!
-//! What `Durability::Os` promises after a power loss is what `judge` asks of it: whole lines, growing ids, and of each
-//! file a beginning of what stood in it; a turn's block may stand there twice.
+//! After a power loss `judge` asks of `Durability::Os` what it promises: whole lines, growing ids, and of each
+//! file a prefix of its content; a turn's block may stand there twice.
 
 mod commit;
 mod disk;

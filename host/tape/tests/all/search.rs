@@ -1,4 +1,4 @@
-//! What a search finds. Nearly every case is asked twice: of a file, and of a collector that is shown the entries.
+//! Results of a search. Nearly every case is asked twice: of a file, and of a collector that is shown the entries.
 
 mod answer;
 mod lines;
@@ -28,7 +28,7 @@ fn search(text: &str) -> Search {
     Search { text: text.to_owned(), ..Search::default() }
 }
 
-/// What a file answers, which must be what a collector answers that is shown the entries.
+/// The answer of a file, which must equal the answer of a collector that is shown the entries.
 fn found(lines: &[impl AsRef<[u8]>], search: &Search) -> Vec<Hit> {
     let room = Room::new();
     room.write(lines.iter().flat_map(|line| [line.as_ref(), b"\n"].concat()).collect::<Vec<u8>>());

@@ -70,7 +70,7 @@ async fn a_place_is_found_among_lines_that_cannot_be_read() {
     let line = |id: usize| {
         format!(r#"{{"id": {id}, "kind": "event", "payload": {{"name": "z"}}, "meta": {{}}, "date": "D"}}"#)
     };
-    // Some begin as entries do and are none, some are entries and begin as nobody writes them.
+    // Some begin as entries do and are none, some are entries and begin as no program writes them.
     let odd = |id: usize| match id % 4 {
         0 => format!(r#"{{"id": {id}, "kind": "event"#),
         1 => line(id).replace(r#""id": "#, r#" "id" :"#),

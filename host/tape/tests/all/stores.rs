@@ -1,4 +1,4 @@
-//! The stores of this crate: the conformance tests of all stores, and what is particular to one of them.
+//! The stores of this crate: the conformance tests of all stores, and tests of single ones.
 
 mod candidates;
 mod database;

@@ -81,7 +81,7 @@ pub const HOOKS: &[HookSpec] = ALL.split_at(ALL.len() - 1).0;
 
 impl Hook {
     /// The row of the table.
-    pub fn spec(self) -> &'static HookSpec {
+    pub const fn spec(self) -> &'static HookSpec {
         &ALL[self as usize]
     }
 
@@ -91,7 +91,7 @@ impl Hook {
     }
 
     /// The grant that a plugin needs to be called, as in `hook:build-prompt`.
-    pub fn grant(self) -> &'static str {
+    pub const fn grant(self) -> &'static str {
         self.spec().grant
     }
 

@@ -193,7 +193,7 @@ fn no_shape_takes_more_when_all_callers_send_it() {
 
 /// Goes on for `BUB_FUZZ_SECONDS`, from `BUB_FUZZ_SEED`.
 #[test]
-#[ignore = "goes on for as long as it is told to"]
+#[ignore = "runs for `BUB_FUZZ_SECONDS`"]
 fn look_for_more() {
     let budget = Budget::from_environment(1);
     waves((budget.first_seed..).take_while(|_| budget.is_left()));

@@ -103,7 +103,7 @@ fn more_turns_may_run_at_once_and_fewer() {
         until("both run", || load(serve) == (2.0, 0.0));
         let three = turn("three");
         until("two run and one waits", || load(serve) == (2.0, 1.0));
-        // Those that run go on. Whoever waits already gets no place that is to go.
+        // Running turns go on. A turn that waits already gets no place above the new limit.
         home.configure("[serve]\nmax_turns = 1");
         in_effect(serve, 2);
         gate.lets(1);

@@ -68,7 +68,7 @@ impl Channel for Messages {
             channel: "{{name}}".to_owned(),
             chat_id: posted.chat,
             sender: posted.sender,
-            // What the sender wrote, and nothing else: quotations and attachments have fields of their own.
+            // Only the sender's own text: quotations and attachments have fields of their own.
             content: posted.text,
             passages: Vec::new(),
             kind: MessageKind::Normal,

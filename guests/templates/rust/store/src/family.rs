@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_entries_are_read_again() {
         let dir = std::env::temp_dir().join(format!("{{name_snake}}-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         let mut family = Family::default();

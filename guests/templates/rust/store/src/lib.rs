@@ -26,7 +26,7 @@ bub_guest::plugin! {
 /// The directory of the tapes, in the workspace.
 const DIR: &str = "{{name}}-tapes";
 
-/// What separates a tape from the suffix of its archives.
+/// The separator between a tape and the suffix of its archives.
 const ARCHIVE: &str = ".jsonl.";
 
 struct Files;

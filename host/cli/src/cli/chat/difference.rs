@@ -33,7 +33,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_long_change_is_cut_and_what_changes_no_file_shows_nothing() {
+    fn a_long_change_is_cut_and_a_call_without_a_change_shows_nothing() {
         let style = Style::for_stdout();
         let write = json!({ "path": "a", "content": "x\n".repeat(100) }).to_string();
         let shown = lines(&write, 80, style);

@@ -117,13 +117,12 @@ pub(super) async fn choose(host: &Arc<Host>, wanted: Option<&str>, is_interactiv
 }
 
 /// Warns that another process runs a turn of the session.
-pub(super) fn warn_of_holder(host: &Arc<Host>, session: &str) {
+pub(super) async fn warn_of_holder(host: &Arc<Host>, session: &str) {
     let tape = tape_name(&host.workspace, session);
-    if let Some(pid) = host.tapes().journals().holder(&tape) {
+    if let Some(holder) = host.tapes().journals().holder(&tape).await {
         let id = text::cut(session, 40);
         // Stderr may be closed.
-        let _ =
-            writeln!(std::io::stderr(), "process {pid} runs a turn of session `{id}`: what you say waits for its end");
+        let _ = writeln!(std::io::stderr(), "{holder} runs a turn of session `{id}`: what you say waits for its end");
     }
 }
 

@@ -104,7 +104,7 @@ fn plugins(host: &Host) -> Value {
             "version": mask(&plugin.manifest.version),
             "digest": plugin.digest,
             "hooks": plugin.hooks,
-            "grants": host.grants.given(plugin, Clone::clone).iter().map(mask).collect::<Vec<_>>(),
+            "grants": host.grants.given(plugin, Clone::clone).iter().map(|grant| mask(grant.as_str())).collect::<Vec<_>>(),
             "other_bytes": host.grants.is_for_other_bytes(plugin),
         })
     };

@@ -1,7 +1,7 @@
 //! Settings of plugins that are missing, and grants of secrets that do not exist.
 
 use super::{Diagnostic, State, diagnostic};
-use bub_permissions::shell_word;
+use bub_permissions::{Grant, GrantKind, shell_word};
 use bub_runtime::host::Host;
 use bub_runtime::plugin::{Plugin, Source, is_embedded};
 use bub_types::text::one_line;
@@ -34,8 +34,10 @@ fn absent_secrets(host: &Host, plugin: &Plugin) -> Vec<Diagnostic> {
     if plugin.source == Source::Embedded && host.config.plugin(&plugin.name).grants.is_none() {
         return Vec::new();
     }
-    let granted = host.grants.given(plugin, |given| given.iter().map(str::to_owned).collect::<Vec<_>>());
-    let named = granted.iter().filter_map(|grant| grant.strip_prefix("secret:")).filter(|name| !name.ends_with('*'));
+    let granted = host.grants.given(plugin, |given| {
+        given.iter().filter(|grant| grant.kind() == GrantKind::Secret).cloned().collect::<Vec<_>>()
+    });
+    let named = granted.iter().map(Grant::target).filter(|name| !name.ends_with('*'));
     let absent = named.filter(|name| host.config.secrets.hosts(name).is_err());
     let absent = absent.map(|name| {
         let text = format!(

@@ -64,7 +64,13 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             "tape_store",
             "files",
             config.tapes.storage.to_string(),
-            "where tapes are stored: `files`, or `sqlite:PATH`",
+            "where tapes are stored: `files`, `sqlite:PATH` or `postgres://HOST/NAME`",
+        ),
+        key(
+            "plugin_store",
+            Value::Null,
+            if config.shares_plugins() { "shared" } else { "local" },
+            "with PostgreSQL: whether plugins are `shared` by all workers, the default, or `local`",
         ),
         key(
             "durability",
@@ -83,6 +89,12 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             30.0,
             config.tapes.journal.lock_wait.as_secs_f64(),
             "seconds to wait for another turn of the same session",
+        ),
+        key(
+            "lease_seconds",
+            30.0,
+            config.tapes.lease.as_secs_f64(),
+            "seconds after which other workers of a database take over from one that does not answer",
         ),
         key(
             "shared_fs",

@@ -15,12 +15,13 @@ pub(super) async fn diagnostics(host: &Arc<Host>) -> Vec<Diagnostic> {
         Ok(found) => found,
         Err(error) => diagnostic("tapes", State::Wrong, error.to_string()),
     }];
-    if let Ok(Some(kind)) = network_file_system(tapes.journals().dir())
+    if let Some(dir) = tapes.journals().dir()
+        && let Ok(Some(kind)) = network_file_system(dir)
         && !host.config.tapes.shared_fs
     {
         let text = format!(
             "`{}` lies on {kind}, whose locks may hold on this machine alone: use it from one machine at a time, or set `shared_fs = true` in config.toml if its locks hold everywhere",
-            tapes.journals().dir().display()
+            dir.display()
         );
         diagnostics.push(diagnostic("locks", State::Note, text));
     }
@@ -44,17 +45,18 @@ async fn counts(tapes: &Tapes) -> Result<Diagnostic> {
             let lines = if info.unreadable == 1 { "line" } else { "lines" };
             says.push(format!("{} unreadable {lines}", info.unreadable));
         }
-        if tapes.journals().dir().join(format!("{name}.jsonl.torn")).exists() {
+        if tapes.journals().dir().is_some_and(|dir| dir.join(format!("{name}.jsonl.torn")).exists()) {
             says.push("torn lines that were set aside".to_owned());
         }
-        if tapes.journals().left(name)?.is_some() {
+        if tapes.journals().left(name).await?.is_some() {
             says.push("an interrupted turn, which the next one recovers".to_owned());
         }
         if !says.is_empty() {
             ailing.push(format!("`{name}` has {}", says.join(", ")));
         }
     }
-    let all = format!("{} tapes, {entries} entries", names.len());
+    let counted = if names.len() == 1 { "tape" } else { "tapes" };
+    let all = format!("{} {counted}, {entries} entries", names.len());
     if ailing.is_empty() {
         return Ok(diagnostic("tapes", State::Well, all));
     }

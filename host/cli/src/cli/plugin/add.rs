@@ -32,7 +32,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let Arguments { from, sha256, name, grant_options } = arguments;
-    grant_options.check()?;
+    let choice = grant_options.parse()?;
     let shown = fetch::shown(&from);
     let of_file = fetch::name_of(&from);
     let as_written = name.is_none();
@@ -60,7 +60,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         report::difference(&mut out, before, &candidate)?;
     }
     let held = before.map(|before| host.grants.given(before, Grants::clone)).unwrap_or_default();
-    let decision = grant_options.decide(&candidate, &held, is_there)?;
+    let decision = choice.decide(&candidate, &held, is_there)?;
     if matches!(decision, Decision::Leave) && !is_there {
         writeln!(out, "`{shown}` is not added")?;
         return Ok(ExitCode::FAILURE);

@@ -12,7 +12,7 @@ use super::{fetch, grants};
 use crate::cli::{log, text};
 use anyhow::{Context, Result};
 use bub_config::Config;
-use bub_permissions::shell_word;
+use bub_permissions::{Grants, shell_word};
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::plugin;
@@ -56,15 +56,15 @@ struct CheckedPlugin {
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let Arguments { plugin: name, repro, grant, json } = arguments;
-    grants::check_form(&grant)?;
+    let more = grants::parse(&grant)?;
     if let Some(dir) = &repro {
-        return repro::run(dir, name.as_deref(), &grant, json, &config).await;
+        return repro::run(dir, name.as_deref(), more, json, &config).await;
     }
     let host = Host::start(config, workspace, Box::new(Printer)).await?;
     let CheckedPlugin { plugin, bytes, settings } = find(&host, &name.unwrap_or_default()).await?;
     let wanted = plugin.wanted();
-    let mut grants = sandbox::inside(wanted.iter().map(String::as_str), plugin.provider.as_deref());
-    grants.extend(grant);
+    let mut grants = sandbox::inside(&wanted, plugin.provider.as_deref());
+    grants.extend(more);
     let subject = Subject {
         name: &plugin.name,
         bytes: bytes.as_deref(),
@@ -79,7 +79,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let sandbox = Sandbox::start(&host.config, subject).await?;
     let (diagnostics, coverage) = try_all(&sandbox).await?;
     drop(hush);
-    let kept = quarantine::adopt(&sandbox.evidence(), &host.config.home);
+    let kept = quarantine::adopt(&sandbox.crash_reports(), &host.config.home);
     let mut counts = sandbox.host.meter.of(&plugin.name);
     // Calls while the plugin was loaded are not part of a sample.
     counts.remove(Call::Load.name());
@@ -94,13 +94,13 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     Ok(if report.diagnostics.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What a check of a component has found.
+/// The findings of a check of a component.
 pub(super) struct Trial {
     pub(super) plugin: Arc<Plugin>,
     pub(super) is_broken: bool,
     /// In a line.
     pub(super) summary: String,
-    /// What is wrong, and how to fix it.
+    /// The faults, and how to fix them.
     pub(super) lines: Vec<String>,
 }
 
@@ -119,12 +119,14 @@ pub(super) async fn of_component(
         let settings = settings.clone();
         Subject { name, bytes: Some(bytes), settings, grants, provider, selects, is_alone: false }
     };
-    // What it asks for is known once it was loaded.
-    let loaded = Sandbox::start(own, subject(Vec::new(), None, false)).await?;
+    // The log of the sandbox is about quarantines and files that are removed afterwards.
+    let _hush = log::mute();
+    // Its grant requests are known once it was loaded.
+    let loaded = Sandbox::start(own, subject(Grants::default(), None, false)).await?;
     let (plugin, wanted) = (loaded.plugin.clone(), loaded.plugin.wanted());
     loaded.host.close().await;
     let provider = plugin.provider.as_deref();
-    let grants = sandbox::inside(wanted.iter().map(String::as_str), provider);
+    let grants = sandbox::inside(&wanted, provider);
     let sandbox = Sandbox::start(own, subject(grants, provider, plugin.implements(Hook::Selector))).await?;
     let (diagnostics, _) = try_all(&sandbox).await?;
     let mut counts = sandbox.host.meter.of(&plugin.name);

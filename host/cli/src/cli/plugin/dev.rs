@@ -11,10 +11,10 @@ mod sources;
 use super::grant_prompt::GrantOptions;
 use super::project::{self, Project};
 use super::test::commands;
-use crate::cli::progress;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
+use bub_runtime::host::Host;
 use bub_runtime::plugin::CallLogReader;
 use bub_types::text::one_line;
 use load::Loader;
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let Arguments { dir, grant_options } = arguments;
-    grant_options.check()?;
+    let choice = grant_options.parse()?;
     let project = Project::read(&dir)?;
     let missing = project::missing_programs(&project);
     if !missing.is_empty() {
@@ -55,11 +55,12 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let calls = CallLogReader::listen(&config.home, &name);
     let mut calls = calls.with_context(|| format!("the calls of plugin `{name}` cannot be shown"))?;
     let turns = Turns { name: name.clone(), home: config.home.clone(), workspace: workspace.to_owned() };
-    let host = progress::start(config, workspace, Box::new(Printer)).await?;
+    // Other plugins are compiled by the turns that call them.
+    let host = Host::start(config, workspace, Box::new(Printer)).await?;
     // The grants and the configuration may change meanwhile.
     let _watch = host.watch();
     let screen = Screen::new();
-    let mut loader = Loader::new(host, grant_options, screen);
+    let mut loader = Loader::new(host, choice, screen);
     let mut sources = Sources::new(&project);
     screen.note(format!("watching {} files of plugin `{name}`; Ctrl-C ends it", sources.count()))?;
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
@@ -149,7 +150,7 @@ impl Turns {
         let mut command = Command::new(std::env::current_exe().context("the program's own file is not found")?);
         command.arg("--home").arg(&self.home).arg("--workspace").arg(&self.workspace);
         command.args(["run", "--session-id", &format!("dev:{}", self.name), "--", message]);
-        // What is piped in is for this command.
+        // Piped input belongs to this command.
         command.stdin(if std::io::stdin().is_terminal() { Stdio::inherit() } else { Stdio::null() });
         command.kill_on_drop(true).spawn().context("a turn cannot be begun")
     }

@@ -44,7 +44,7 @@ pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 ///
-/// What is wrong with the file.
+/// The reason why the file is invalid.
 pub(super) fn read(file: &Path, plugin: &str) -> Result<RecordedCall> {
     let mut text = String::new();
     // A pipe would be waited for.
@@ -114,7 +114,7 @@ pub(super) fn free_name(folder: &Path, call: &RecordedCall) -> PathBuf {
     numbered.into_iter().find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// What of a call a build has made: everything but what it was given beside its arguments.
+/// The part of a call that a build produces: everything but the arguments and their context.
 pub(super) fn outcome(call: &RecordedCall) -> String {
     let mut outcome = json!({ "arguments": call.arguments, "imports": call.imports });
     if let Some(answer) = &call.answer {

@@ -2,6 +2,7 @@
 
 use bub_config::Config;
 use bub_config::OnFault;
+use bub_permissions::Grant;
 use bub_runtime::host::Host;
 use bub_runtime::plugin::Plugin;
 use bub_types::hook::Hook;
@@ -32,7 +33,7 @@ pub(super) fn of(plugin: &Plugin) -> Option<String> {
 /// The notice about the removal of a plugin that refuses calls: without a gate, tool calls are denied.
 pub(super) fn released(host: &Host, plugin: &Plugin) -> Option<String> {
     let is_gate = plugin.on_fault == OnFault::Deny;
-    let is_asked = |hook: Hook| plugin.implements(hook) && host.grants.allows(plugin, hook.grant());
+    let is_asked = |hook: Hook| plugin.implements(hook) && host.grants.allows(plugin, &Grant::hook(hook));
     judged(|hook| is_asked(hook) && !(is_gate && hook == Hook::BeforeToolCall))
 }
 

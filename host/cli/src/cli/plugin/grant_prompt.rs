@@ -3,7 +3,7 @@
 use super::super::prompt;
 use super::{grants, report};
 use anyhow::Result;
-use bub_permissions::Grants;
+use bub_permissions::{Grant, Grants};
 use bub_runtime::host::Host;
 use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::{Plugin, grant_command};
@@ -21,10 +21,17 @@ pub(in crate::cli) struct GrantOptions {
     grant: Vec<String>,
 }
 
+/// The grants that the options decide.
+#[derive(Default)]
+pub(super) struct GrantChoice {
+    gives_all: bool,
+    grants: Vec<Grant>,
+}
+
 /// The decision about a plugin.
 pub(super) enum Decision {
     /// Give it these grants.
-    Give(Vec<String>),
+    Give(Vec<Grant>),
     /// Keep it, without further grants.
     Nothing,
     /// Do not add it, or there was no answer.
@@ -39,26 +46,28 @@ struct Choice {
 }
 
 impl GrantOptions {
-    /// Whether the command line decides, without a prompt.
-    pub(in crate::cli) fn are_given(&self) -> bool {
-        self.yes || !self.grant.is_empty()
-    }
-
     /// # Errors
     ///
     /// A grant is invalid.
-    pub(in crate::cli) fn check(&self) -> Result<()> {
-        grants::check_form(&self.grant)
+    pub(super) fn parse(&self) -> Result<GrantChoice> {
+        Ok(GrantChoice { gives_all: self.yes, grants: grants::parse(&self.grant)? })
+    }
+}
+
+impl GrantChoice {
+    /// Whether the command line decides, without a prompt.
+    pub(super) fn is_made(&self) -> bool {
+        self.gives_all || !self.grants.is_empty()
     }
 
     /// The decision of the command line, if it makes one. Of several `--grant`, a plugin gets those that it asks for.
     pub(super) fn decision_for(&self, plugin: &Plugin) -> Option<Decision> {
-        if self.yes {
+        if self.gives_all {
             return Some(Decision::Give(plugin.wanted()));
         }
-        let given: Vec<String> = self.grant.iter().filter(|grant| plugin.asks_for(grant)).cloned().collect();
+        let given: Vec<Grant> = self.grants.iter().filter(|grant| plugin.asks_for(grant)).cloned().collect();
         match given.is_empty() {
-            true => self.are_given().then_some(Decision::Nothing),
+            true => self.is_made().then_some(Decision::Nothing),
             false => Some(Decision::Give(given)),
         }
     }
@@ -68,9 +77,9 @@ impl GrantOptions {
     ///
     /// # Errors
     ///
-    /// A grant of the command line cannot be given, or the terminal was closed.
+    /// The plugin does not request a grant of the command line, or the terminal was closed.
     pub(super) fn decide(&self, plugin: &Plugin, before: &Grants, is_there: bool) -> Result<Decision> {
-        grants::check(plugin, &self.grant)?;
+        grants::check(plugin, &self.grants)?;
         match self.decision_for(plugin) {
             Some(decision) => Ok(decision),
             None if is_interactive() => ask(plugin, before, if is_there { None } else { Some("do not add it") }),
@@ -91,7 +100,7 @@ fn is_interactive() -> bool {
 /// The terminal was closed.
 pub(super) fn ask(plugin: &Plugin, before: &Grants, leave: Option<&'static str>) -> Result<Decision> {
     let wanted = plugin.wanted();
-    let kept: Vec<String> = wanted.iter().filter(|grant| before.allow(grant)).cloned().collect();
+    let kept: Vec<Grant> = wanted.iter().filter(|grant| before.allow(grant)).cloned().collect();
     let choices = [
         Choice { key: "y", label: "all that it requests", is_offered: !wanted.is_empty() },
         Choice {
@@ -126,10 +135,11 @@ pub(super) fn ask(plugin: &Plugin, before: &Grants, leave: Option<&'static str>)
     }
 }
 
-fn ask_each(plugin: &Plugin, wanted: Vec<String>) -> Result<Decision> {
+fn ask_each(plugin: &Plugin, wanted: Vec<Grant>) -> Result<Decision> {
     let mut given = Vec::new();
     for grant in wanted {
-        let (shown, power, why) = (one_line(&grant), grant_risk::of_grant(&grant), report::because(plugin, &grant));
+        let (shown, power, why) =
+            (one_line(grant.as_str()), grant_risk::of_grant(&grant), report::because(plugin, &grant));
         let question = format!("  {shown}: {power}{why}. Give it? [y/N] ");
         loop {
             match prompt::ask(&question)? {
@@ -155,10 +165,17 @@ pub(super) fn apply(out: &mut impl Write, host: &Host, plugin: &Plugin, decision
     {
         grants::give(out, host, plugin, given, false)?;
     }
-    let missing = host.grants.missing(plugin);
+    report_missing(out, &plugin.name, &host.grants.missing(plugin))
+}
+
+/// Prints the command that gives a plugin the grants that it lacks.
+///
+/// # Errors
+///
+/// The terminal was closed.
+pub(super) fn report_missing(out: &mut impl Write, plugin: &str, missing: &[Grant]) -> Result<()> {
     if !missing.is_empty() {
-        let command = grant_command(&plugin.name, &missing);
-        writeln!(out, "it requests further grants; to give them: {command}")?;
+        writeln!(out, "it requests further grants; to give them: {}", grant_command(plugin, missing))?;
     }
     Ok(())
 }

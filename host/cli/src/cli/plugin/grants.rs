@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use bub_config::edit;
-use bub_permissions::Grants;
+use bub_permissions::{Grant, Grants};
 use bub_runtime::host::Host;
 use bub_runtime::plugin::{Plugin, Source};
 use bub_types::text::one_line;
@@ -17,36 +17,29 @@ pub(super) fn given(host: &Host, plugin: &Plugin) -> Grants {
 ///
 /// # Errors
 ///
-/// A grant is invalid, or not requested.
-pub(super) fn check(plugin: &Plugin, grants: &[String]) -> Result<()> {
-    check_form(grants)?;
+/// A grant is not requested.
+pub(super) fn check(plugin: &Plugin, grants: &[Grant]) -> Result<()> {
     match grants.iter().find(|grant| !plugin.asks_for(grant)) {
         Some(grant) => bail!("plugin `{}` does not ask for `{grant}`, so giving it would change nothing", plugin.name),
         None => Ok(()),
     }
 }
 
-/// Checks the syntax of grants.
+/// Grants as they were typed.
 ///
 /// # Errors
 ///
 /// A grant is invalid.
-pub(super) fn check_form(grants: &[String]) -> Result<()> {
-    let checked = grants.iter().try_for_each(|grant| Grants::check(grant));
-    checked.map_err(|reason| anyhow::anyhow!("cannot grant {reason}"))
+pub(super) fn parse(grants: &[String]) -> Result<Vec<Grant>> {
+    let parsed = grants.iter().map(|grant| grant.parse()).collect::<Result<_, String>>();
+    parsed.map_err(|reason| anyhow::anyhow!("cannot grant {reason}"))
 }
 
-pub(super) fn grant(
-    out: &mut impl Write,
-    host: &Host,
-    plugin: &Plugin,
-    grants: Vec<String>,
-    follow: bool,
-) -> Result<()> {
+pub(super) fn grant(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: &[String], follow: bool) -> Result<()> {
     if follow && plugin.source == Source::Workspace {
         bail!("plugin `{}` belongs to the workspace, and its grants are for these bytes alone", plugin.name);
     }
-    let grants = if grants.is_empty() { plugin.wanted() } else { grants };
+    let grants = if grants.is_empty() { plugin.wanted() } else { parse(grants)? };
     check(plugin, &grants)?;
     give(out, host, plugin, &grants, follow)
 }
@@ -56,14 +49,14 @@ pub(super) fn grant(
 /// # Errors
 ///
 /// The configuration cannot be written, or the terminal has gone.
-pub(super) fn give(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: &[String], follow: bool) -> Result<()> {
+pub(super) fn give(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: &[Grant], follow: bool) -> Result<()> {
     // Grants of other bytes must be named again.
     let mut all = given(host, plugin);
     for grant in grants {
-        all.insert(grant);
+        all.insert(grant.clone());
     }
     write(host, plugin, &all, follow)?;
-    let grants: Vec<String> = grants.iter().map(|grant| one_line(grant)).collect();
+    let grants: Vec<String> = grants.iter().map(|grant| one_line(grant.as_str())).collect();
     writeln!(out, "plugin `{}` may now: {}", plugin.name, grants.join(" "))?;
     Ok(())
 }
@@ -72,12 +65,13 @@ pub(super) fn revoke(out: &mut impl Write, host: &Host, plugin: &Plugin, grants:
     let held = given(host, plugin);
     let mut left = held.clone();
     let gone: Vec<&str> = match grants {
-        [] => held.iter().collect(),
+        [] => held.iter().map(Grant::as_str).collect(),
         grants => grants.iter().map(String::as_str).collect(),
     };
     for grant in &gone {
-        if !left.remove(grant) {
-            let hint = bub_types::suggest::hint(grant, held.iter());
+        // An invalid grant was never given.
+        if !grant.parse().is_ok_and(|grant| left.remove(&grant)) {
+            let hint = bub_types::suggest::hint(grant, held.iter().map(Grant::as_str));
             bail!("plugin `{}` was not given `{grant}`{hint}", plugin.name);
         }
     }
@@ -100,7 +94,7 @@ pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool)
     edit::edit(&host.config.file(), |document| {
         // The plugin of a workspace has no grants by name: they are stored with its trust.
         if plugin.source == Source::Workspace {
-            edit::set_list(edit::trusted(document, &plugin.digest)?, "grants", grants.iter());
+            edit::set_list(edit::trusted(document, &plugin.digest)?, "grants", grants.iter().map(Grant::as_str));
             return Ok(());
         }
         let table = edit::plugin(document, &plugin.name)?;
@@ -120,7 +114,7 @@ pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool)
                 table["digest"] = toml_edit::value(plugin.digest.as_str());
             }
         }
-        edit::set_list(table, "grants", grants.iter());
+        edit::set_list(table, "grants", grants.iter().map(Grant::as_str));
         Ok(())
     })?;
     // The grant takes effect at once.

@@ -1,6 +1,6 @@
-//! What an author does about a component that does not load.
+//! Advice to the author of a component that does not load.
 
-/// What mends it, in one line; none where the reason says so itself, or only the author can know.
+/// The remedy, in one line; none where the reason names it, or where only the author can know it.
 pub(super) fn mend(why: &str) -> Option<&'static str> {
     let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
     if says(&["its manifest", "two sections `bub:manifest`"]) {

@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     /// Language that it is written in
     #[arg(long, value_name = "LANGUAGE", value_parser = PossibleValuesParser::new(kit::languages()))]
     lang: Option<String>,
-    /// What it does
+    /// The purpose of the plugin
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(kit::KINDS.map(|(kind, _)| kind)))]
     kind: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! Plugins in the user's directory whose grants are not decided yet.
 
-use super::grant_prompt::{self, Decision, GrantOptions};
+use super::grant_prompt::{self, Decision, GrantChoice, GrantOptions};
 use super::{grants, report};
 use anyhow::Result;
 use bub_permissions::Grants;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Finds new plugins and asks for their grants.
 #[derive(Default)]
 pub(in crate::cli) struct PendingPlugins {
-    grant_options: GrantOptions,
+    choice: GrantChoice,
     /// Whether a person can be asked.
     is_interactive: bool,
     /// Digests of plugins that were presented: each is presented once, whatever the answer.
@@ -24,14 +24,13 @@ impl PendingPlugins {
     /// # Errors
     ///
     /// The options name an invalid grant.
-    pub(in crate::cli) fn new(grant_options: GrantOptions, is_interactive: bool) -> Result<Self> {
-        grant_options.check()?;
-        Ok(Self { grant_options, is_interactive, presented: BTreeSet::new() })
+    pub(in crate::cli) fn new(grant_options: &GrantOptions, is_interactive: bool) -> Result<Self> {
+        Ok(Self { choice: grant_options.parse()?, is_interactive, presented: BTreeSet::new() })
     }
 
     /// Whether the command line decides, without a prompt.
     pub(in crate::cli) fn is_unattended(&self) -> bool {
-        self.grant_options.are_given()
+        self.choice.is_made()
     }
 
     /// The plugins to decide about now.
@@ -56,7 +55,7 @@ impl PendingPlugins {
     pub(in crate::cli) fn decide(&mut self, host: &Host) -> Result<()> {
         for plugin in self.pending(host) {
             self.presented.insert(plugin.digest.clone());
-            match self.grant_options.decision_for(&plugin) {
+            match self.choice.decision_for(&plugin) {
                 // Stdout belongs to the conversation.
                 Some(decision) => grant_prompt::apply(&mut std::io::stderr(), host, &plugin, &decision)?,
                 None => ask(host, &plugin)?,

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail};
 use bub_config::{Config, edit};
-use bub_permissions::Grants;
+use bub_permissions::{Grant, Grants};
 use bub_runtime::plugin;
 use bub_runtime::plugin::{PrivateDir, user_dir};
 use bub_system::files::{Draft, make_private_dir};
@@ -19,7 +19,7 @@ const PREVIOUS_DIR: &str = ".before";
 /// The largest record of a version's grants, in bytes.
 const MAX_RECORD: u64 = 1 << 20;
 
-/// What the configuration grants to the bytes of a plugin.
+/// The grants of the configuration to the bytes of a plugin.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct GrantRecord {
     grants: Option<Grants>,
@@ -46,6 +46,19 @@ impl PluginFiles {
         let bub_config::Plugin { grants, digest, follow, .. } = config.plugin(name);
         let current = GrantRecord { grants, digest, follow };
         Ok(Self { name: name.to_owned(), dir: user_dir(config), config: config.file(), current })
+    }
+
+    /// The same with the grants that are in the configuration file now, which may have changed since `config` was read.
+    ///
+    /// # Errors
+    ///
+    /// The name is invalid, or the file cannot be read.
+    pub(super) fn read_again(config: &Config, name: &str) -> Result<Self> {
+        let mut files = Self::new(config, name)?;
+        let (mut plugins, _) = bub_config::read_plugins(&config.file())?;
+        let bub_config::Plugin { grants, digest, follow, .. } = plugins.remove(name).unwrap_or_default();
+        files.current = GrantRecord { grants, digest, follow };
+        Ok(files)
     }
 
     /// The file that is loaded.
@@ -133,6 +146,19 @@ impl PluginFiles {
         self.write_grants(&GrantRecord::default())
     }
 
+    /// Removes the file alone, and keeps it with its grants as the previous version.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read or written.
+    pub(super) fn remove_file(&self) -> Result<()> {
+        let file = self.file();
+        if file.exists() {
+            self.keep_previous()?;
+        }
+        fs::remove_file(&file).with_context(|| format!("`{}` cannot be removed", file.display()))
+    }
+
     /// The bytes of the previous version.
     ///
     /// # Errors
@@ -186,7 +212,7 @@ impl PluginFiles {
                 table.remove(key);
             }
             if let Some(grants) = &record.grants {
-                edit::set_list(table, "grants", grants.iter());
+                edit::set_list(table, "grants", grants.iter().map(Grant::as_str));
             }
             if let Some(digest) = &record.digest {
                 table["digest"] = toml_edit::value(digest.as_str());

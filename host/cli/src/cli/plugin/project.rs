@@ -106,7 +106,7 @@ impl Project {
 
     /// The component that `build` makes, relative to the directory unless cargo builds elsewhere.
     pub(super) fn relative_artifact(&self) -> PathBuf {
-        // What the user has set for all projects.
+        // A target folder that the user has set for all projects.
         let elsewhere = || Some(PathBuf::from(std::env::var_os("CARGO_TARGET_DIR").filter(|dir| !dir.is_empty())?));
         match self.artifact.strip_prefix("target") {
             Ok(rest) if self.language == "rust" => {
@@ -178,8 +178,8 @@ pub(super) fn missing_programs(project: &Project) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
     for (key, commands) in [("build", &project.build), ("test", &project.test)] {
         for program in commands.iter().filter_map(|command| program(command)) {
-            let line =
-                |how: &str| format!("`{program}` is not in the PATH, and `{key}` of {FILE} needs it; to get it: {how}");
+            let place = if program.contains('/') { "is not there" } else { "is not in the PATH" };
+            let line = |how: &str| format!("`{program}` {place}, and `{key}` of {FILE} needs it; to get it: {how}");
             let is_named = missing.iter().any(|line| line.starts_with(&format!("`{program}` ")));
             if !is_named && !is_there(program, &project.dir) {
                 let how = project.needs.get(program).map_or_else(|| "install it".to_owned(), |how| one_line(how));

@@ -121,7 +121,7 @@ async fn turn(host: &Arc<Host>, session: &str, content: &str) -> bool {
 struct Keeper<'a> {
     host: &'a Host,
     folder: &'a Path,
-    /// What is there already: a call is kept once.
+    /// Calls that are already recorded: a call is kept once.
     known: BTreeSet<String>,
     kept: u64,
     /// Why calls were not kept, and how many.
@@ -172,7 +172,7 @@ impl<'a> Keeper<'a> {
         Ok(None)
     }
 
-    /// What to do if no call was recorded.
+    /// The advice if no call was recorded.
     fn advice(&self, name: &str) -> String {
         let plugins = self.host.plugins();
         let plugin = plugins.iter().find(|plugin| plugin.name == name);

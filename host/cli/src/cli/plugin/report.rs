@@ -2,6 +2,7 @@
 //! [`one_line`].
 
 use crate::cli::text::bytes;
+use bub_permissions::Grant;
 use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::Plugin;
 use bub_types::hook::Hook;
@@ -18,8 +19,14 @@ pub(super) fn write(out: &mut impl Write, plugin: &Plugin, size: u64) -> Result<
     abilities(out, plugin)?;
     for grant in plugin.wanted() {
         // Hooks are listed above, with their data.
-        if !plugin.hooks.iter().any(|hook| hook.grant() == grant) {
-            writeln!(out, "wants {}: {}{}", one_line(&grant), grant_risk::of_grant(&grant), because(plugin, &grant))?;
+        if !plugin.hooks.iter().any(|hook| Grant::hook(*hook) == grant) {
+            writeln!(
+                out,
+                "wants {}: {}{}",
+                one_line(grant.as_str()),
+                grant_risk::of_grant(&grant),
+                because(plugin, &grant)
+            )?;
         }
     }
     dangers(out, plugin, &plugin.wanted())
@@ -40,7 +47,7 @@ pub(super) fn version(plugin: &Plugin) -> String {
 }
 
 /// The reason for a grant.
-pub(super) fn because(plugin: &Plugin, grant: &str) -> String {
+pub(super) fn because(plugin: &Plugin, grant: &Grant) -> String {
     let why = plugin.why(grant).map(one_line).filter(|why| !why.is_empty());
     why.map(|why| format!(", because: {why}")).unwrap_or_default()
 }
@@ -48,7 +55,7 @@ pub(super) fn because(plugin: &Plugin, grant: &str) -> String {
 /// The data of its hooks.
 pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     for hook in plugin.gated() {
-        let grant = hook.grant();
+        let grant = &Grant::hook(hook);
         match plugin.asks_for(grant) {
             true => {
                 writeln!(out, "hook {hook}: {}{}{}", hook.spec().power, queries(plugin, hook), because(plugin, grant))?
@@ -84,7 +91,7 @@ pub(super) fn abilities(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
 }
 
 /// The risks of these grants together.
-pub(super) fn dangers(out: &mut impl Write, plugin: &Plugin, grants: &[String]) -> Result<()> {
+pub(super) fn dangers(out: &mut impl Write, plugin: &Plugin, grants: &[Grant]) -> Result<()> {
     grant_risk::dangers(plugin, grants).iter().try_for_each(|danger| writeln!(out, "careful: {danger}"))
 }
 
@@ -123,5 +130,5 @@ const PARTS: [Part; 6] = [
     }),
     ("command", |plugin| plugin.commands.iter().map(|command| command.name.clone()).collect()),
     ("import", |plugin| plugin.imports().clone()),
-    ("want", |plugin| plugin.wanted().into_iter().collect()),
+    ("want", |plugin| plugin.wanted().into_iter().map(String::from).collect()),
 ];

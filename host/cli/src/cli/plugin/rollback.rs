@@ -27,7 +27,8 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     }
     files.restore(&bytes)?;
     host.grants.reload_now();
-    let given: Vec<String> = host.grants.given(&candidate, |given| given.iter().map(one_line).collect());
+    let given: Vec<String> =
+        host.grants.given(&candidate, |given| given.iter().map(|grant| one_line(grant.as_str())).collect());
     match given.is_empty() {
         true => writeln!(out, "it is active again, without grants")?,
         false => writeln!(out, "it is active again, with its earlier grants: {}", given.join(" "))?,

@@ -4,43 +4,48 @@ use super::gate;
 use super::grants::given;
 use super::report;
 use anyhow::Result;
-use bub_permissions::shell_word;
+use bub_permissions::{Grant, shell_word};
 use bub_runtime::host::Host;
 use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::{Plugin, PluginSet, grant_command};
 use bub_types::text::one_line;
 use std::io::Write;
 
+/// The least width of the names in a list.
+const NAME_WIDTH: usize = 12;
+
 pub(super) fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
+    let longest = plugins.iter().map(|plugin| plugin.name.len()).max().unwrap_or_default();
+    let width = longest.clamp(NAME_WIDTH, 2 * NAME_WIDTH);
     for plugin in plugins.iter() {
         let missing = host.grants.missing(plugin);
-        writeln!(out, "{:<12} {:<9} {}", plugin.name, plugin.source.name(), plugin.hook_names().join(" "))?;
+        writeln!(out, "{:<width$} {:<9} {}", plugin.name, plugin.source.name(), plugin.hook_names().join(" "))?;
         if let Some(gate) = gate::of(plugin) {
-            writeln!(out, "{:12} is a gate: {gate}", "")?;
+            writeln!(out, "{:width$} is a gate: {gate}", "")?;
         }
         if !plugin.commands.is_empty() {
             let commands: Vec<&str> = plugin.commands.iter().map(|command| command.name.as_str()).collect();
-            writeln!(out, "{:12} commands: {}", "", commands.join(" "))?;
+            writeln!(out, "{:width$} commands: {}", "", commands.join(" "))?;
         }
         if host.grants.is_for_other_bytes(plugin) {
-            writeln!(out, "{:12} its grants are not for these bytes", "")?;
+            writeln!(out, "{:width$} its grants are not for these bytes", "")?;
         }
         if !missing.is_empty() {
-            writeln!(out, "{:12} wants: {}", "", grant_command(&plugin.name, &missing))?;
+            writeln!(out, "{:width$} wants: {}", "", grant_command(&plugin.name, &missing))?;
         }
     }
     for (plugin, reason) in &plugins.failed {
-        writeln!(out, "{plugin:<12} did not load: {reason}")?;
+        writeln!(out, "{plugin:<width$} did not load: {reason}")?;
     }
     for name in gate::absent(&host.config, |gate| plugins.iter().any(|plugin| plugin.name == gate)) {
-        writeln!(out, "{name:<12} is a gate and not there: {}", gate::away(name))?;
+        writeln!(out, "{name:<width$} is a gate and not there: {}", gate::away(name))?;
     }
     for held in host.quarantined() {
-        writeln!(out, "{:<12} hook `{}` is {held}", held.plugin, held.hook)?;
+        writeln!(out, "{:<width$} hook `{}` is {held}", held.plugin, held.hook)?;
     }
     for file in &plugins.untrusted {
         let (name, path) = (one_line(&file.name), shell_word(&file.path.to_string_lossy()));
-        writeln!(out, "{name:<12} workspace is not run; if you trust it: bub-wasm plugin trust {path}")?;
+        writeln!(out, "{name:<width$} workspace is not run; if you trust it: bub-wasm plugin trust {path}")?;
     }
     Ok(())
 }
@@ -58,14 +63,14 @@ pub(super) fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Res
     for grant in &wanted {
         let mark = if given.allow(grant) { "holds" } else { "wants" };
         // Hooks are listed above with their data.
-        let power = match plugin.hooks.iter().any(|hook| hook.grant() == *grant) {
+        let power = match plugin.hooks.iter().any(|hook| Grant::hook(*hook) == *grant) {
             true => String::new(),
             false => format!(": {}{}", grant_risk::of_grant(grant), report::because(plugin, grant)),
         };
-        writeln!(out, "{mark} {}{power}", one_line(grant))?;
+        writeln!(out, "{mark} {}{power}", one_line(grant.as_str()))?;
     }
-    for grant in given.iter().filter(|grant| !wanted.iter().any(|wanted| wanted == grant)) {
-        writeln!(out, "given {}", one_line(grant))?;
+    for grant in given.iter().filter(|grant| !wanted.iter().any(|wanted| wanted == *grant)) {
+        writeln!(out, "given {}", one_line(grant.as_str()))?;
     }
     report::dangers(out, plugin, &wanted)?;
     if host.grants.is_for_other_bytes(plugin) {

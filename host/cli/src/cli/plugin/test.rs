@@ -67,11 +67,7 @@ async fn component(report: &mut Report, project: &Project, config: &Config, upda
         Ok(settings) => settings,
         Err(error) => return report.fails("check", &one_line(&format!("{error:#}")), &[]),
     };
-    // The log of the sandbox is about quarantines and files that are removed afterwards.
-    let hush = log::mute();
-    let trial = check::of_component(config, &project.name, &bytes, settings).await;
-    drop(hush);
-    let trial = match trial {
+    let trial = match check::of_component(config, &project.name, &bytes, settings).await {
         Ok(trial) => trial,
         Err(error) => {
             let why = one_line(&format!("{error:#}"));
@@ -118,7 +114,7 @@ pub(super) fn settings(project: &Project) -> Result<bub_config::Plugin> {
     Ok(settings)
 }
 
-/// What is printed: a line for each step, and what is wrong below it.
+/// The output: a line for each step, and its faults below it.
 struct Report {
     style: Style,
     failed: Vec<String>,

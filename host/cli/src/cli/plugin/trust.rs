@@ -24,6 +24,13 @@ pub(super) struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// Whether it does more than list.
+    pub(super) fn changes(&self) -> bool {
+        !self.list
+    }
+}
+
 pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     let Some(file) = &arguments.file else {

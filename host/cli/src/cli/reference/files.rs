@@ -24,6 +24,12 @@ const HOME: &[(&str, &str)] = &[
     ("tapes/TAPE__sidecar__NAME.jsonl", "Sidecar of a tape: entries of a plugin beside the conversation."),
     ("sessions/TAPE.json", "When a session was last used, and in which workspace."),
     ("usage/DATE.jsonl", "Tokens of each model call of a day, for `usage` and budgets."),
+    (
+        "usage/unsettled/",
+        "Model calls that the database of the tapes did not take; they are sent when it answers again.",
+    ),
+    ("plugins/.shared.json", "Versions of plugins that were taken over from other workers."),
+    ("plugins/.shared.lock", "Lock of the plugins and their settings, with shared plugins."),
     ("quarantine/breakers.json", "Plugins in quarantine."),
     ("quarantine/lock", "Lock of that file."),
     ("quarantine/NAME-HOOK-ID/", "A call that broke a plugin; `plugin check --repro DIR` repeats it."),

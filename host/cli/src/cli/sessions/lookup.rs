@@ -2,7 +2,7 @@
 
 use super::super::tape::TapeLocation;
 use anyhow::Result;
-use bub_tape::{SessionMark, SessionSummary, session_mark, session_summary};
+use bub_tape::{Holder, SessionMark, SessionSummary, session_mark, session_summary};
 use jiff::Timestamp;
 
 /// Default sessions, whose tapes need not name them.
@@ -17,7 +17,7 @@ pub(in crate::cli) struct Session {
     /// When it was used last.
     pub(super) used: Option<Timestamp>,
     /// The process that runs a turn of it now.
-    pub(super) held_by: Option<u32>,
+    pub(super) held_by: Option<Holder>,
     pub(super) about: SessionSummary,
 }
 
@@ -80,7 +80,7 @@ pub(in crate::cli) async fn newest(
         found.push(Session {
             is_here: location.is_of_workspace(tape),
             used: *used,
-            held_by: tapes.journals().holder(tape),
+            held_by: tapes.journals().holder(tape).await,
             about: SessionSummary { mark: about.mark.or_else(|| known(location, tape)), ..about },
             tape: tape.clone(),
         });

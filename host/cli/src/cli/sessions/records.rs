@@ -6,7 +6,7 @@
 
 use anyhow::{Context, Result};
 use bub_config::Config;
-use bub_system::files::Draft;
+use bub_system::files::{Draft, read_regular};
 use bub_tape::tape_name;
 use bub_types::is_ephemeral;
 use serde::{Deserialize, Serialize};
@@ -95,11 +95,26 @@ impl Sessions {
     fn write(&self, session: &str, workspace: &Path) -> std::io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
         let record = SessionRecord { session: session.to_owned(), workspace: workspace.to_owned(), used: never() };
-        let name = tape_name(workspace, session);
-        let mut draft = Draft::new(&self.dir.join(format!("{name}.json")), 0o600)?;
-        draft.write_all(&serde_json::to_vec(&record)?)?;
+        let file = self.dir.join(format!("{}.json", tape_name(workspace, session)));
+        let text = serde_json::to_vec(&record)?;
+        // A new file at each turn is the slowest thing that a turn does on some file systems.
+        if touch(&file, &text).is_ok_and(|is_there| is_there) {
+            return Ok(());
+        }
+        let mut draft = Draft::new(&file, 0o600)?;
+        draft.write_all(&text)?;
         draft.publish()
     }
+}
+
+/// Makes now the last use of a file with that content. `false`: it has another.
+fn touch(file: &Path, text: &[u8]) -> std::io::Result<bool> {
+    let (written, opened) = read_regular(file, text.len() + 1)?;
+    if written != text {
+        return Ok(false);
+    }
+    opened.set_modified(SystemTime::now())?;
+    Ok(true)
 }
 
 fn read(file: &Path) -> Option<SessionRecord> {

@@ -32,7 +32,7 @@ pub(super) fn print(out: &mut impl Write, sessions: &[Session], with_workspace: 
             let workspace = session.about.mark.as_ref().map(|mark| mark.workspace.as_str());
             notes.push(workspace.unwrap_or("an unknown workspace").to_owned());
         }
-        notes.extend(session.held_by.map(|pid| format!("process {pid} runs a turn of it")));
+        notes.extend(session.held_by.as_ref().map(|holder| format!("{holder} runs a turn of it")));
         if !notes.is_empty() {
             writeln!(out, "  {}", style.dim(text::cut(&notes.join(", "), text::WIDTH - 2)))?;
         }

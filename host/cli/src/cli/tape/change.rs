@@ -62,6 +62,7 @@ pub(super) async fn handoff(arguments: &Handoff, config: Config, workspace: &Pat
     };
     let written = written.await;
     turn.close();
+    tapes.journals().released().await;
     written?;
     if let Some(recovered) = recovered {
         let entries = text::count(recovered.entries as u64, "entry", "entries");

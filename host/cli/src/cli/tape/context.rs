@@ -107,7 +107,7 @@ async fn preview<T>(
         None => None,
     };
     let tapes = tapes.unwrap_or_else(|| host.tapes());
-    if let Some(left) = tapes.journals().left(&tape)? {
+    if let Some(left) = tapes.journals().left(&tape).await? {
         let entries = text::count(left.entries as u64, "entry", "entries");
         writeln!(
             io::stderr(),

@@ -4,7 +4,7 @@ use super::super::text::{self, WIDTH};
 use super::tape_location::TapeLocation;
 use anyhow::{Context, Result};
 use bub_config::{Config, TapeStorage};
-use bub_runtime::host::{Compacted, compact_memories, leftovers};
+use bub_runtime::host::{Compacted, compact_memories, garbage};
 use bub_tape::{Garbage, empty_trash};
 use serde_json::json;
 use std::io::Write;
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let mut found = leftovers(&config, arguments.dry_run)?;
+    let mut found = garbage(&config, arguments.dry_run)?;
     if arguments.now && config.tapes.storage == TapeStorage::Files {
         let trash = empty_trash(&config.tapes_dir(), arguments.dry_run).context("the trash cannot be looked at")?;
         // Expired trash is among the leftovers, and is still there in a dry run.

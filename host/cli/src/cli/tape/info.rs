@@ -28,7 +28,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let ends_torn = file.as_ref().is_some_and(|file| ends_torn(file));
     let sidecars = found.tape.sidecars().await?;
     let left = match found.location.tapes() {
-        Some(tapes) => tapes.journals().left(name)?,
+        Some(tapes) => tapes.journals().left(name).await?,
         None => None,
     };
     let mut out = std::io::stdout().lock();

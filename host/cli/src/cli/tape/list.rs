@@ -64,7 +64,7 @@ async fn row(name: String, location: &TapeLocation, tapes: &Tapes) -> Result<Row
         is_here: location.is_of_workspace(&name),
         session: location.session(&name).await?,
         is_torn: file.is_some_and(|file| set_aside(&file) > 0 || ends_torn(&file)),
-        is_interrupted: tapes.journals().left(&name)?.is_some(),
+        is_interrupted: tapes.journals().left(&name).await?.is_some(),
         name,
     })
 }

@@ -10,7 +10,7 @@ const DELAY: Duration = Duration::from_millis(500);
 const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A line that is overwritten, and removed at the end.
-pub(super) struct Progress {
+pub(in crate::cli) struct Progress {
     what: &'static str,
     seen: bool,
     next: Instant,
@@ -18,12 +18,12 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(what: &'static str) -> Self {
+    pub(in crate::cli) fn new(what: &'static str) -> Self {
         Self { what, seen: std::io::stderr().is_terminal(), next: Instant::now() + DELAY, shown: false }
     }
 
     /// Shows the number of entries done, and of all if known.
-    pub(super) fn at(&mut self, done: u64, all: Option<u64>) {
+    pub(in crate::cli) fn at(&mut self, done: u64, all: Option<u64>) {
         if !self.seen || Instant::now() < self.next {
             return;
         }
@@ -34,7 +34,7 @@ impl Progress {
     }
 
     /// Awaits work without progress of its own.
-    pub(super) async fn over<T>(mut self, work: impl Future<Output = T>) -> T {
+    pub(in crate::cli) async fn over<T>(mut self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
             tokio::select! {

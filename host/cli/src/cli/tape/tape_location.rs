@@ -3,6 +3,7 @@
 use super::super::sessions::{self, SessionRecord, Sessions};
 use anyhow::{Context, Result, bail};
 use bub_config::{Config, Plugin, TapeStorage};
+use bub_permissions::Grant;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_tape::{FileStore, Journals, Store, Tape, Tapes, check_tape_name, is_listed, tape_name};
@@ -208,7 +209,7 @@ fn is_plain(config: &Config) -> bool {
 
 /// Whether the plugin may be the tape store.
 fn keeps_tapes(plugin: &Plugin) -> bool {
-    plugin.enabled && plugin.grants.as_ref().is_some_and(|grants| grants.allow(Hook::Store.grant()))
+    plugin.enabled && plugin.grants.as_ref().is_some_and(|grants| grants.allow(&Grant::hook(Hook::Store)))
 }
 
 fn tapes(store: FileStore, dir: &Path, config: &Config) -> Tapes {

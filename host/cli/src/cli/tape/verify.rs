@@ -91,7 +91,7 @@ async fn look(tape: &Tape, location: &TapeLocation) -> Result<(u64, Vec<Diagnost
         });
     }
     if let Some(tapes) = location.tapes()
-        && let Some(left) = tapes.journals().left(name)?
+        && let Some(left) = tapes.journals().left(name).await?
     {
         let entries = text::count(left.entries as u64, "entry", "entries");
         diagnostics.push(Diagnostic {

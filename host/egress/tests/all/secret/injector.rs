@@ -61,7 +61,7 @@ fn marks_in_header_values_are_filled_in_as_they_are_and_names_stay() {
     assert_eq!(filled.used, ["a"]);
     assert_eq!(filled.path_and_query, "/");
     let encoded = header(&secrets, b"%7B%7Bsecret:a%7D%7D").unwrap();
-    assert!(encoded.used.is_empty(), "nobody encodes a header so");
+    assert!(encoded.used.is_empty(), "no scheme encodes a header so");
 }
 
 #[test]

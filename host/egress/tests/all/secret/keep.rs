@@ -1,4 +1,4 @@
-//! `secrets.toml` and the environment: what is read, refused, kept and given up.
+//! `secrets.toml` and the environment: values that are read, refused, kept and given up.
 
 use super::{Room, hosts, text, variables};
 use bub_egress::secret::{Error, FILE, NewValue, Origin, Secrets};
@@ -220,7 +220,7 @@ fn a_secret_in_a_file_is_read_at_each_use_without_its_line_end() {
     }
     std::fs::remove_file(&file).unwrap();
     assert!(matches!(secrets.matches("a", b"x"), Err(Error::Unusable { .. })));
-    assert_eq!(room.load().names(), ["a"], "a file that is missing keeps nobody from starting");
+    assert_eq!(room.load().names(), ["a"], "a missing file is no error");
 }
 
 #[test]

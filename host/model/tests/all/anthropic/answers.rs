@@ -1,4 +1,4 @@
-//! What is made of an answer.
+//! Parsing of answers.
 
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ async fn it_does_not_matter_where_packets_end() {
 async fn a_truncated_stream_is_retried_or_reported() {
     let whole = stream(&everything());
     let behind = |text: &str| whole.find(text).and_then(|at| Some(at + whole[at..].find("\n\n")? + 2)).unwrap();
-    // The first event that is told, and the one that says why the model stopped.
+    // The first event that is emitted, and the one with the stop reason.
     let (heard, finished) = (behind("Let me think."), behind("event: message_delta"));
     let full = everything_told();
     let cuts: Vec<usize> = (0..whole.len()).filter(|at| whole.is_char_boundary(*at)).collect();
@@ -90,7 +90,7 @@ async fn a_truncated_stream_is_retried_or_reported() {
     let client = Client::new(settings(&server)).unwrap();
     for (number, at) in cuts.into_iter().enumerate() {
         let (events, error) = ask_with(&client, request()).await;
-        // What was told is told once: only an answer of which nothing was heard is asked for again.
+        // An event is emitted once: the client retries only before the first event.
         let requests = server.requests() - 2 * number;
         assert_eq!(requests, if at < heard { 2 } else { 1 }, "at {at}");
         match error {

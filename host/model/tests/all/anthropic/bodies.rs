@@ -1,4 +1,4 @@
-//! What is made of a conversation.
+//! Conversion of conversations.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is made of a server that does not answer as it should.
+//! Handling of a server that does not answer as it should.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What is made of images and files.
+//! Conversion of images and files.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is made of options.
+//! Conversion of options.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use bub_model::{ErrorKind, Request};
 use super::super::error_of;
 use super::{Server, asked, body_of, events, settings, tool, words};
 
-/// What stands in the body of `model` behind `stream` for those options, and `tool_choice`.
+/// The fields in the body for `model` after `stream` for those options, and `tool_choice`.
 async fn sent(model: &str, options: Value) -> Value {
     let request = Request {
         options: Some(options.to_string()),

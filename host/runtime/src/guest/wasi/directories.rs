@@ -3,7 +3,7 @@
 use crate::host::Host;
 use crate::plugin::{Plugin, Source};
 use crate::turn::{Denial, DenialReason, TaintSource, Turn};
-use bub_permissions::GrantedPath;
+use bub_permissions::{Grant, GrantKind, GrantedPath};
 use bub_system::files::ProtectedFiles;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -24,10 +24,9 @@ pub(crate) fn open(
     turn: Option<&Turn>,
     protected: &ProtectedFiles,
 ) {
-    for grant in host.grants.targets(plugin, "fs:") {
-        let Some((path, mode)) = grant.rsplit_once(':') else { continue };
-        let perms = if mode == "rw" { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
-        let named = GrantedPath::parse(path);
+    for grant in host.grants.held(plugin, GrantKind::Fs) {
+        let Some((named, writes)) = grant.directory() else { continue };
+        let perms = if writes { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         let opened = resolve(host, &named, protected).and_then(|found| {
             let opened = builder.preopened_dir(&found, named.name(&found), perms).map(drop);
             opened.map_err(|error| Refusal::Because(error.to_string()))
@@ -37,28 +36,27 @@ pub(crate) fn open(
             (Ok(()), None) | (Err(Refusal::Absent), _) => {}
             (Err(Refusal::Because(reason)), turn) => {
                 if let Some(turn) = turn {
-                    let (plugin, grant) = (&plugin.name, &format!("fs:{grant}"));
+                    let (plugin, grant) = (&plugin.name, grant.as_str());
                     turn.denied(Denial { reason: DenialReason::Reach, plugin, tool: "", grant, message: &reason });
                 }
-                tracing::warn!("plugin `{}` does not get `fs:{grant}`: {reason}", plugin.name);
+                tracing::warn!("plugin `{}` does not get `{grant}`: {reason}", plugin.name);
             }
         }
     }
 }
 
-/// Whether what `fs:` is followed by in a grant opens the workspace or a part of it.
-pub(crate) fn is_workspace(held: &str) -> bool {
-    let path = held.rsplit_once(':').map_or(held, |(path, _)| path);
-    matches!(GrantedPath::parse(path), GrantedPath::Workspace | GrantedPath::InWorkspace(_))
+/// Whether the grant opens the workspace or a part of it.
+pub(crate) fn is_workspace(grant: &Grant) -> bool {
+    matches!(grant.directory(), Some((GrantedPath::Workspace | GrantedPath::InWorkspace(_), _)))
 }
 
 /// What a directory that was opened means for the turn.
-fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &GrantedPath<'_>, grant: &str) {
-    // What the program's own guests read by their table is no news.
+fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &GrantedPath<'_>, grant: &Grant) {
+    // Reads of the program's own guests by their table are not recorded.
     if plugin.source != Source::Embedded {
-        turn.used(plugin, &format!("fs:{grant}"));
+        turn.used(plugin, grant);
     }
-    // A part of the workspace is opened for what it says to agents. What the plugin makes of it cannot be seen from here,
+    // A part of the workspace is opened for what it says to agents. The plugin's use of it cannot be seen from here,
     // so it counts as read. The whole workspace is opened for tools, which say themselves what they read.
     if let GrantedPath::InWorkspace(inside) = named
         && !host.config.trusts(&turn.workspace)
@@ -69,8 +67,8 @@ fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &GrantedPath<'_>, g
     }
 }
 
-/// The directory, if it holds nothing of the program's own: who may write configuration or plugins gives itself grants,
-/// and who may read secrets needs none.
+/// The directory, if it holds no files of the program: a plugin that writes configuration or plugins grants itself,
+/// and a plugin that reads secrets needs no grants.
 fn resolve(host: &Host, named: &GrantedPath<'_>, protected: &ProtectedFiles) -> Result<PathBuf, Refusal> {
     let found = match named {
         GrantedPath::Path(path) => Path::new(path).canonicalize().map_err(because)?,

@@ -9,6 +9,7 @@ use crate::turn::{Denial, DenialReason, Turn};
 use bub_egress::secret;
 use bub_egress::secret::SecretInjector;
 use bub_egress::{Body, EgressClient, Outgoing, Target};
+use bub_permissions::{Grant, GrantKind};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, StreamBody};
 use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
@@ -54,7 +55,7 @@ impl WasiHttpHooks for Http {
             let target = Target::from_url(request.url()).map(|target| target.to_string()).unwrap_or_default();
             match client.send(request).await {
                 Ok(response) => {
-                    let grant = format!("http:{target}");
+                    let grant = Grant::http(&target);
                     if let Some(turn) = &turn {
                         turn.used(&plugin, &grant);
                     }
@@ -83,8 +84,8 @@ fn write_down(turn: &Turn, plugin: &Plugin, error: &bub_egress::Error) {
         turn.denied(Denial { reason, plugin: &plugin.name, tool: "", grant, message: &error.to_string() });
     };
     match error {
-        bub_egress::Error::NotGranted { host } => turn.refused(plugin, &format!("http:{host}")),
-        bub_egress::Error::Private { host, .. } => deny(DenialReason::Reach, &format!("http:{host}")),
+        bub_egress::Error::NotGranted { host } => turn.refused(plugin, &Grant::http(host)),
+        bub_egress::Error::Private { host, .. } => deny(DenialReason::Reach, Grant::http(host).as_str()),
         // A secret that it does not hold, or that is not bound to that host.
         bub_egress::Error::Refused(_) => deny(DenialReason::Reach, "secret"),
         _ => {}
@@ -94,8 +95,8 @@ fn write_down(turn: &Turn, plugin: &Plugin, error: &bub_egress::Error) {
 impl Http {
     /// What the grants of this moment let through.
     fn egress_client(&self) -> EgressClient {
-        let targets = if self.is_loading { Vec::new() } else { self.host.grants.targets(&self.plugin, "http:") };
-        let targets = targets.iter().filter_map(|target| Target::parse(target).ok());
+        let targets = if self.is_loading { Vec::new() } else { self.host.grants.held(&self.plugin, GrantKind::Http) };
+        let targets = targets.iter().filter_map(|grant| Target::parse(grant.target()).ok());
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
         let mut limits = bub_egress::Limits::default();
         if self.keeps_tapes {
@@ -121,11 +122,9 @@ fn fill(
     };
     let headers: Vec<(String, Vec<u8>)> =
         outgoing.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
-    let allowed = |name: &str| host.grants.allows(plugin, &format!("secret:{name}"));
+    let allowed = |name: &str| host.grants.allows(plugin, &Grant::secret(name));
     let refused = |error: secret::Error| match error {
-        secret::Error::NotGranted { name } => {
-            bub_egress::Error::Refused(plugin.refusal(&format!("secret:{name}")).message)
-        }
+        secret::Error::NotGranted { name } => bub_egress::Error::Refused(plugin.refusal(&Grant::secret(&name)).message),
         other => bub_egress::Error::Refused(other.to_string()),
     };
     let is_https = url.scheme() == "https";
@@ -137,7 +136,7 @@ fn fill(
     }
     for name in &filled.used {
         if let Some(turn) = turn {
-            turn.used(plugin, &format!("secret:{name}"));
+            turn.used(plugin, &Grant::secret(name));
         }
     }
     let wrong = |_| bub_egress::Error::Refused("a secret does not fit where it was wanted".to_owned());
@@ -155,7 +154,7 @@ fn fill(
 fn log_failure(host: &Host, plugin: &Plugin, error: &bub_egress::Error, keeps_tapes: bool) {
     let help = match error {
         bub_egress::Error::NotGranted { host: target } => {
-            format!("; {}", plugin.refusal(&format!("http:{target}")).message)
+            format!("; {}", plugin.refusal(&Grant::http(target)).message)
         }
         _ => String::new(),
     };
@@ -180,7 +179,7 @@ fn into_request(request: http::Request<WasiBody>, options: Option<RequestOptions
 /// The answer, its bytes counted as they reach the guest.
 fn from_response(
     response: bub_egress::Response,
-    audit: Option<(Arc<Turn>, Arc<Plugin>, String)>,
+    audit: Option<(Arc<Turn>, Arc<Plugin>, Grant)>,
 ) -> http::Response<WasiBody> {
     let frames = response.body.map(move |chunk| match chunk {
         Ok(bytes) => {

@@ -1,7 +1,7 @@
 //! What is kept from a guest that is given directories.
 
 use crate::plugin::Plugin;
-use crate::turn::Turn;
+use crate::turn::{Denial, DenialReason, Turn};
 use bub_system::files::{Change, ProtectedFiles};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -29,7 +29,7 @@ impl FileGuard {
         }
     }
 
-    /// The answer for a protected file, which the log and the turn are told of.
+    /// The answer for a protected file. The log and the turn record it.
     pub(super) fn refuse(&self, path: &str) -> FsError {
         let path = path.escape_debug();
         tracing::warn!(
@@ -37,7 +37,9 @@ impl FileGuard {
             self.plugin.name
         );
         if let Some(turn) = &self.turn {
-            turn.refused(&self.plugin, &format!("fs:{path}"));
+            let (plugin, grant) = (&self.plugin.name, &format!("fs:{path}"));
+            let message = &format!("`{path}` is one of the files that bub-wasm obeys");
+            turn.denied(Denial { reason: DenialReason::Grant, plugin, tool: "", grant, message });
         }
         ErrorCode::Access.into()
     }

@@ -75,7 +75,7 @@ impl HostDescriptor for Guarded<'_> {
             return self.inner.open_at(fd, how, path, open_flags, flags).await;
         };
         self.check(&fd, &path, Change::Open(how.contains(PathFlags::SYMLINK_FOLLOW)))?;
-        // What is cut to nothing while it is opened would be gone before it is known what it was.
+        // A file that is truncated on opening would be lost before the guard has identified it.
         let truncates = open_flags.contains(OpenFlags::TRUNCATE) && !open_flags.contains(OpenFlags::DIRECTORY);
         let (mut first, mut access) = (open_flags, flags);
         if truncates {
@@ -140,7 +140,7 @@ impl HostDescriptor for Guarded<'_> {
         self.inner.remove_directory_at(fd, path).await
     }
 
-    // What follows takes an open file, which was checked when it was opened, or only looks at names.
+    // The functions below take an open file, which was checked when it was opened, or only look at names.
 
     async fn advise(&mut self, fd: Fd, offset: u64, length: u64, advice: Advice) -> FsResult<()> {
         self.inner.advise(fd, offset, length, advice).await

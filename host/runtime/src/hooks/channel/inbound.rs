@@ -1,6 +1,6 @@
-//! What a channel brings in, before anybody uses it: bounded, checked, and with the host's word where it is the host's.
+//! Messages of a channel, before a turn uses them: bounded, checked, and with the host's word where it is the host's.
 //!
-//! What is wrong with one message is that message's own: it is refused by name, and the others of the same call arrive.
+//! An error in one message concerns that message only: it is refused by name, and the others of the same call arrive.
 
 use super::{Arrival, GuestChannel, Inbox};
 use crate::channel::{attach, kind_of, session_of};
@@ -17,7 +17,7 @@ use wasmtime::Result;
 /// Messages that come at once.
 const MAX_ARRIVALS: usize = 256;
 
-/// A message's words, in bytes, and those of its passages together. What is longer is cut: a person wrote it, and nothing
+/// A message's words, in bytes, and those of its passages together. A longer one is cut: a person wrote it, and nothing
 /// of the channel may hang on it.
 const MAX_CONTENT: usize = 1 << 20;
 

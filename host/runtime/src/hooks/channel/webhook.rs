@@ -1,4 +1,4 @@
-//! Requests from the far side, which anybody can make up: what of them a channel is given, and what of its answer leaves.
+//! Requests from the far side, which any client can make up: what of them a channel is given, and what of its answer leaves.
 
 use super::{Arrival, GuestChannel, WebhookRequest, inbound};
 use crate::error::Failure;
@@ -61,7 +61,7 @@ pub(super) fn response(
     said: wit::WebhookResponse,
 ) -> Result<WebhookResponse> {
     let wit::WebhookResponse { status, headers, body, arrivals } = said;
-    // What is below is no answer, but a step on the way to one.
+    // A lower status is no answer, but a step on the way to one.
     if !(200..600).contains(&status) || StatusCode::from_u16(status).is_err() {
         return Err(contract(format!("`{status}` is no status of an answer")));
     }
@@ -81,7 +81,7 @@ pub(super) fn response(
             kept.push((name.as_str().to_owned(), value));
         }
     }
-    // A browser that is led here runs nothing of it, whatever it is called.
+    // A browser that is led here runs no part of the body, whatever its type.
     kept.push(("x-content-type-options".to_owned(), "nosniff".to_owned()));
     kept.push(("content-security-policy".to_owned(), "sandbox; default-src 'none'".to_owned()));
     let (arrivals, refused) = inbound::arrivals(channel, scope, arrivals)?;

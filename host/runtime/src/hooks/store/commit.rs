@@ -12,7 +12,7 @@ const TRIES: usize = 100;
 /// The largest id that is given, as in the stores of the host itself.
 const LARGEST_ID: u64 = i64::MAX as u64;
 
-/// Writes all batches, or nothing. Who wrote first counts, unless the caller said which id it expects.
+/// Writes all batches, or nothing. The first writer wins, unless the caller gave the id that it expects.
 pub(super) async fn commit(store: &GuestStore, commit: Commit) -> Result<Outcome> {
     let Some(tape) = commit.tape()?.map(str::to_owned) else {
         return Ok(Outcome::Stored(Vec::new()));
@@ -90,7 +90,7 @@ async fn lasts(store: &GuestStore, tape: &str, commit: &Commit) -> Result<Vec<u6
         let seen = store.lasts().get(&batch.tape).copied().filter(|_| !batch.drafts.is_empty());
         lasts.push(match batch.expect_last.filter(|_| !emptied).or(seen) {
             Some(last) => last,
-            // Nothing of it counts from there.
+            // No entry of the batch counts from there.
             None if emptied && !keeps(batch) => 0,
             None => store.last_id(&batch.tape).await?,
         });

@@ -3,6 +3,7 @@
 use super::{GuestStore, HOOK};
 use crate::guest::CallContext;
 use crate::turn::CallScope;
+use bub_permissions::Grant;
 use bub_tape::Store;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -31,13 +32,13 @@ pub fn is_store_gone(scope: &CallScope) -> bool {
 /// on with other tapes in its place would cut every conversation in two.
 fn absent(scope: &CallScope) -> Option<String> {
     let host = &scope.host;
-    let name = host.grants.given_to(HOOK.grant()).into_iter().next()?;
+    let name = host.grants.given_to(&Grant::hook(HOOK)).into_iter().next()?;
     let why = match scope.plugins.iter().find(|plugin| plugin.name == name) {
         Some(plugin) if !plugin.implements(HOOK) => return None,
         Some(plugin) if host.grants.is_for_other_bytes(plugin) => {
             format!("its grants are not for these bytes; to let it: bub-wasm plugin grant {name} {}", HOOK.grant())
         }
-        Some(plugin) => plugin.refusal(HOOK.grant()).message,
+        Some(plugin) => plugin.refusal(&Grant::hook(HOOK)).message,
         None => match scope.plugins.failed.iter().find(|(failed, _)| *failed == name) {
             Some((_, reason)) => format!("it did not load: {reason}"),
             None => format!("it is not there; to keep tapes without it, set `enabled = false` in `[plugins.{name}]`"),

@@ -1,4 +1,4 @@
-//! What a plugin that keeps tapes answers, judged before anybody uses it.
+//! What a plugin that keeps tapes answers, validated before the host uses it.
 
 use super::from_entry;
 use crate::guest::bindings::entries::Entry;

@@ -1,6 +1,6 @@
 //! One model call, with the hooks around it.
 
-use super::convert::{EVENTS, grant_of, into_error};
+use super::convert::{EVENTS, into_error};
 use super::request::Request;
 use super::response::ResponseRecorder;
 use crate::guest::bindings::exchange;
@@ -9,11 +9,12 @@ use crate::guest::handles::Sink;
 use crate::guest::{CallContext, Running, call};
 use crate::hooks;
 use crate::hooks::LlmVerdict;
-use crate::host::RuntimeEvent;
+use crate::host::{Allowance, Demand, RuntimeEvent};
 use crate::plugin::Plugin;
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_model::Event;
 use bub_model::local_stream::LocalStream;
+use bub_permissions::Grant;
 use bub_types::hook::Call;
 use bub_types::{Error, ErrorKind};
 use std::sync::Arc;
@@ -58,25 +59,25 @@ impl ModelCall {
             }
         }
         // A plugin that rewrites a request cannot spend on a model that the caller may not call.
-        let grant = grant_of(&self.request.model);
+        let grant = Grant::model(&self.request.model);
         if self.request.model != asked && !self.turn.scope.host.grants.allows(&self.caller.plugin, &grant) {
             self.turn.refused(&self.caller.plugin, &grant);
             let _ = listener.send(Err(self.caller.plugin.refusal(&grant))).await;
             return;
         }
         // Only now: what a plugin answers in place of the model costs nothing.
-        let host = &self.turn.scope.host;
-        let name = &self.caller.plugin.name;
-        let own = host.config.plugin(name).daily_tokens;
-        let allowed = host.budget.check(name, own).and_then(|()| self.check_quota());
-        if let Err(error) = allowed {
-            if error.kind == ErrorKind::Denied {
-                let (reason, message) = (DenialReason::Budget, error.message.as_str());
-                self.turn.denied(Denial { reason, plugin: name, tool: "", grant: &grant, message });
+        let allowance = match self.admit().await {
+            Ok(allowance) => allowance,
+            Err(error) => {
+                if error.kind == ErrorKind::Denied {
+                    let (reason, message) = (DenialReason::Budget, error.message.as_str());
+                    let plugin = &self.caller.plugin.name;
+                    self.turn.denied(Denial { reason, plugin, tool: "", grant: grant.as_str(), message });
+                }
+                let _ = listener.send(Err(error)).await;
+                return;
             }
-            let _ = listener.send(Err(error)).await;
-            return;
-        }
+        };
         let began = Instant::now();
         let mut response = ResponseRecorder::new(&self.turn, &self.caller, &listener);
         let ended = tokio::select! {
@@ -84,10 +85,11 @@ impl ModelCall {
             () = listener.closed() => Err(Error::cancelled()),
             ended = self.ask_each(&mut response) => ended,
         };
-        if let Some(call) = self.bill(&response, ended.as_ref().err()) {
+        let call = self.bill(&response, ended.as_ref().err());
+        if let Some(call) = &call {
             self.turn.spends(call.tokens());
-            self.turn.scope.host.budget.spend(&call);
         }
+        self.turn.scope.host.budget.settle(allowance, call.as_ref());
         let outcome = response.close(ended.as_ref().err().cloned(), began);
         hooks::after_llm_call(&self.turn, self.depth, &self.request.model, &outcome).await;
         if let Err(error) = ended {
@@ -95,15 +97,24 @@ impl ModelCall {
         }
     }
 
-    /// Refuses when the caller whose message the turn is about has used up the day's tokens.
-    fn check_quota(&self) -> Result<(), Error> {
-        let (host, caller) = (&self.turn.scope.host, self.turn.caller());
-        let checked = host.budget.check_caller(&caller.account, self.turn.quota().tokens_per_day);
-        if checked.as_ref().is_err_and(|error| error.kind == ErrorKind::Denied) {
-            let exceeded = RuntimeEvent::QuotaExceeded { caller: caller.account.to_string(), quota: "tokens_per_day" };
-            host.events.publish(exceeded, &self.turn.session_id);
-        }
-        checked
+    /// Refuses when the day's tokens are used up: of all, of the plugin that calls, or of the caller whose message the turn
+    /// is about.
+    async fn admit(&self) -> Result<Allowance, Error> {
+        let (host, plugin, account) = (&self.turn.scope.host, &self.caller.plugin.name, &self.turn.caller().account);
+        let demand = Demand {
+            plugin,
+            own: host.config.plugin(plugin).daily_tokens,
+            caller: account,
+            quota: self.turn.quota().tokens_per_day,
+        };
+        let admitted = host.budget.admit(demand, || self.demand()).await;
+        admitted.map_err(|refused| {
+            if refused.is_quota {
+                let exceeded = RuntimeEvent::QuotaExceeded { caller: account.to_string(), quota: "tokens_per_day" };
+                host.events.publish(exceeded, &self.turn.session_id);
+            }
+            refused.error
+        })
     }
 
     /// The model, and behind the configured one its fallbacks, in order: if all fail, the first one's error is told. Once

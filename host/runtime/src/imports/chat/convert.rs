@@ -7,11 +7,6 @@ use bub_types::{Error, ErrorKind, ToolCall};
 /// Events that wait between model and guest.
 pub(super) const EVENTS: usize = 64;
 
-/// The grant that a call of that model needs.
-pub(super) fn grant_of(model: &str) -> String {
-    format!("model:{model}")
-}
-
 pub(super) fn into_error(error: bub_model::Error) -> Error {
     let kind = match error.kind {
         bub_model::ErrorKind::InvalidInput => ErrorKind::InvalidInput,

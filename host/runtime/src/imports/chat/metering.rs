@@ -6,6 +6,13 @@ use bub_model::usage::{Call, Tokens};
 use bub_types::{Error, ErrorKind, Principal};
 
 impl ModelCall {
+    /// The most tokens that the call may use: the prompt, by what the model's provider has reported, and the longest answer.
+    pub(super) fn demand(&self) -> u64 {
+        let host = &self.turn.scope.host;
+        let prompt = host.budget.token_calibration(&self.request.model).correct(self.request.weight());
+        prompt.saturating_add(self.request.max_tokens().unwrap_or(host.config.model.max_tokens))
+    }
+
     /// The call as it is written down; none when no model was asked, or the one that was asked failed before it had said
     /// anything: that is not charged.
     pub(super) fn bill(&self, response: &ResponseRecorder<'_>, error: Option<&Error>) -> Option<Call> {

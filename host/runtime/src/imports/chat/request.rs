@@ -115,6 +115,11 @@ impl Request {
         })
     }
 
+    /// The longest answer in tokens, if the caller sets it.
+    pub(super) fn max_tokens(&self) -> Option<u64> {
+        self.max_tokens.map(u64::from)
+    }
+
     /// Tokens, by the measure that selectors have too.
     pub(super) fn weight(&self) -> u64 {
         self.messages.iter().map(Message::weight).chain(self.tools.iter().map(|tool| tool.offer.weight)).sum()

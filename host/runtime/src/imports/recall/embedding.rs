@@ -2,6 +2,7 @@
 
 use crate::guest::bindings::model_exports::embedder::Purpose;
 use crate::hooks;
+use crate::host::{Allowance, Demand};
 use crate::plugin::Plugin;
 use crate::turn::Turn;
 use bub_model::Embedded;
@@ -18,7 +19,7 @@ const BATCH: usize = 64;
 const TEXT: usize = 8 << 10;
 
 /// Texts that are looked at behind one question.
-const MOST: usize = 1_024;
+const MAX_TEXTS: usize = 1_024;
 
 /// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,12 +29,12 @@ pub(super) struct Embedder {
     turn: Arc<Turn>,
     /// Whose search it is: the model is asked at its expense.
     caller: String,
-    way: Way,
+    model: EmbeddingModel,
     /// What vectors are kept under.
     name: String,
 }
 
-enum Way {
+enum EmbeddingModel {
     Guest(Arc<Plugin>),
     /// `provider:model`.
     Server(String),
@@ -42,16 +43,16 @@ enum Way {
 impl Embedder {
     /// The configured model, else the plugin that is an embedder; none where there is neither.
     pub(super) async fn for_turn(turn: &Arc<Turn>, caller: &str) -> Option<Arc<Self>> {
-        let (way, name) = match &turn.scope.host.config.embedding_model {
-            Some(model) => (Way::Server(model.clone()), model.clone()),
+        let (model, name) = match &turn.scope.host.config.embedding_model {
+            Some(model) => (EmbeddingModel::Server(model.clone()), model.clone()),
             None => {
                 let plugin = hooks::embedder(turn)?;
                 let model = hooks::embedding_name(turn, &plugin).await?;
                 let name = format!("{}/{model}", plugin.name);
-                (Way::Guest(plugin), name)
+                (EmbeddingModel::Guest(plugin), name)
             }
         };
-        Some(Arc::new(Self { turn: turn.clone(), caller: caller.to_owned(), way, name }))
+        Some(Arc::new(Self { turn: turn.clone(), caller: caller.to_owned(), model, name }))
     }
 
     /// What the model makes of a question.
@@ -72,7 +73,7 @@ impl Embedder {
             self.failed(workspace, &why);
             return;
         }
-        for _ in 0..batches.min(MOST / BATCH) {
+        for _ in 0..batches.min(MAX_TEXTS / BATCH) {
             match self.next_batch(workspace).await {
                 Ok(true) => {}
                 Ok(false) => return,
@@ -98,7 +99,9 @@ impl Embedder {
 
     /// What the model says of unrelated texts: as configured, as it was learned, or learned now.
     async fn baseline(&self, workspace: &Workspace) -> Result<Baseline, String> {
-        if let (Way::Server(_), Some(configured)) = (&self.way, self.turn.scope.host.config.embedding_scale) {
+        if let (EmbeddingModel::Server(_), Some(configured)) =
+            (&self.model, self.turn.scope.host.config.embedding_scale)
+        {
             return Ok(configured);
         }
         // One at a time: the second finds what the first has learned.
@@ -115,33 +118,36 @@ impl Embedder {
 
     async fn ask(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, String> {
         let texts: Vec<String> = texts.iter().map(|text| beginning(text)).collect();
-        match &self.way {
-            Way::Guest(plugin) => {
+        match &self.model {
+            EmbeddingModel::Guest(plugin) => {
                 let vectors = hooks::embed(&self.turn, plugin, &texts, purpose).await;
                 vectors.map_err(|failure| failure.to_string())
             }
-            Way::Server(model) => {
-                self.check()?;
+            EmbeddingModel::Server(model) => {
+                let sent = texts.iter().map(String::len).sum::<usize>() as u64;
+                let allowance = self.admit(sent).await?;
                 let host = &self.turn.scope.host;
                 let embedded = host.model.embed(model, &texts, TIMEOUT).await.map_err(|error| error.message)?;
-                self.bill(model, &texts, &embedded);
+                self.record_usage(model, (sent, allowance), &embedded);
                 Ok(embedded.vectors)
             }
         }
     }
 
     /// The budgets of all, of the plugin that searches and of the caller.
-    fn check(&self) -> Result<(), String> {
-        let (host, caller) = (&self.turn.scope.host, self.turn.caller());
-        let own = host.config.plugin(&self.caller).daily_tokens;
-        let checked = host.budget.check(&self.caller, own);
-        let checked =
-            checked.and_then(|()| host.budget.check_caller(&caller.account, self.turn.quota().tokens_per_day));
-        checked.map_err(|error| error.message)
+    async fn admit(&self, sent: u64) -> Result<Allowance, String> {
+        let host = &self.turn.scope.host;
+        let demand = Demand {
+            plugin: &self.caller,
+            own: host.config.plugin(&self.caller).daily_tokens,
+            caller: &self.turn.caller().account,
+            quota: self.turn.quota().tokens_per_day,
+        };
+        let admitted = host.budget.admit(demand, || Tokens::estimated(sent, 0).total).await;
+        admitted.map_err(|refused| refused.error.message)
     }
 
-    fn bill(&self, model: &str, texts: &[String], embedded: &Embedded) {
-        let sent = texts.iter().map(String::len).sum::<usize>() as u64;
+    fn record_usage(&self, model: &str, (sent, allowance): (u64, Allowance), embedded: &Embedded) {
         let reported = embedded.usage.as_deref().and_then(Tokens::reported);
         let tokens = reported.unwrap_or_else(|| Tokens::estimated(sent, 0));
         let (session, workspace) = (self.turn.billed_session(), self.turn.workspace.to_string_lossy());
@@ -149,7 +155,7 @@ impl Embedder {
         let is_counted = self.turn.principal() != Principal::Owner || self.turn.quota().tokens_per_day.is_some();
         let call = if is_counted { call.caused_by(&self.turn.caller().account) } else { call };
         self.turn.spends(call.tokens());
-        self.turn.scope.host.budget.spend(&call);
+        self.turn.scope.host.budget.settle(allowance, Some(&call));
     }
 
     /// The question was not answered in time: the next ones do not wait for the model for a while, unless it was new.

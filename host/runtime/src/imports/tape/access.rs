@@ -4,6 +4,7 @@ use crate::guest::State;
 use crate::guest::handles::TapeHandle;
 use crate::imports::sidecars::owner;
 use crate::turn::{DenialReason, Turn};
+use bub_permissions::Grant;
 use bub_tape::Tape;
 use bub_types::Error;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ impl State {
         Ok((handle.tape.clone(), handle.turn.clone()))
     }
 
-    /// What came of a write. What an agent writes as it goes changes nothing that it asks hooks for.
+    /// The outcome of a write. Writes of a streaming agent do not invalidate cached hook answers.
     pub(super) fn written<T>(&self, handle: &TapeHandle, outcome: bub_tape::Result<T>) -> Result<T, Error> {
         if !handle.turn.is_streaming(&self.plugin.name) {
             handle.turn.changed();
@@ -30,8 +31,8 @@ impl State {
 
     /// Refuses unless that sidecar is the plugin's own.
     pub(crate) fn owns_sidecar(&self, name: &str) -> Result<(), Error> {
-        if !self.holds("tape:append") {
-            self.granted("tape:event")?;
+        if !self.holds(&Grant::TAPE_APPEND) {
+            self.granted(&Grant::TAPE_EVENT)?;
         }
         if owner(name) == self.plugin.name && name != bub_tape::FORGOTTEN {
             return Ok(());
@@ -44,7 +45,7 @@ impl State {
     }
 }
 
-/// What was just written and says again what was forgotten in this turn is forgotten too.
+/// Forgets new entries that repeat a text that was forgotten in this turn.
 pub(super) async fn forget_again(
     handle: &TapeHandle,
     written: Result<u64, Error>,

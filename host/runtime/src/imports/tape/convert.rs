@@ -24,7 +24,7 @@ pub(super) fn weight(turn: &Turn, drafts: &[Draft]) -> usize {
 }
 
 /// The zones of which a guest's search finds only what holds. A session's memory is in a sidecar: where that has a later
-/// version, nothing of what an earlier version of the program left on the tape holds.
+/// version, no entry that an earlier version of the program left on the tape holds.
 pub async fn current(tape: &Tape) -> bub_tape::Result<BTreeMap<String, (u64, u64)>> {
     let mut zone = tape.section(bub_tape::MEMORY).await?;
     if !zone.is_empty() && bub_tape::section_version(&tape.memory().await?) != bub_tape::section_version(&zone) {

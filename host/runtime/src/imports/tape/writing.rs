@@ -4,6 +4,7 @@ use crate::guest::State;
 use crate::guest::bindings::entries::Draft;
 use crate::guest::handles::TapeHandle;
 use crate::turn::{DenialReason, TAINTED, TAINTED_MARK};
+use bub_permissions::Grant;
 use bub_tape::json;
 use bub_types::Error;
 use std::borrow::Cow;
@@ -18,11 +19,16 @@ impl State {
 
     /// The drafts as they will stand: checked, and with the host's own words in their meta.
     fn sign(&self, handle: &TapeHandle, drafts: Vec<Draft>) -> Result<Vec<bub_tape::Draft>, Error> {
+        // The workspace's tape is no part of the lease, but this turn is over.
+        handle.turn.check_lease()?;
         let only_events = drafts.iter().all(|draft| draft.kind == "event");
-        if !(only_events && self.holds("tape:append")) {
-            self.granted(if only_events { "tape:event" } else { "tape:append" })?;
+        if !(only_events && self.holds(&Grant::TAPE_APPEND)) {
+            let wanted = if only_events { Grant::TAPE_EVENT } else { Grant::TAPE_APPEND };
+            self.granted(&wanted)?;
         }
-        handle.may_change().map_err(|error| self.denied(DenialReason::Policy, "tape:workspace", error))?;
+        handle
+            .may_change()
+            .map_err(|error| self.denied(DenialReason::Policy, Grant::TAPE_WORKSPACE.as_str(), error))?;
         drafts.into_iter().map(|draft| self.sign_one(handle, &draft)).collect()
     }
 
@@ -32,7 +38,7 @@ impl State {
         draft: &Draft,
     ) -> Result<bub_tape::Draft, Error> {
         let payload = match draft.kind.as_str() {
-            // What the tape keeps is the media themselves: marks are a turn's own.
+            // The tape keeps the media themselves: marks are a turn's own.
             "message" => turn.scope.media.restore(&draft.payload)?,
             _ => Cow::Borrowed(&*draft.payload),
         };
@@ -53,12 +59,12 @@ impl State {
                 return Err(Error::invalid(format!("the run id {id} was not given out by this turn")));
             }
         }
-        // The record of the turn is the model hook's own; whatever anybody else writes carries a name.
+        // The record of the turn is the model hook's own; entries of all other plugins carry a name.
         if !turn.is_streaming(&self.plugin.name) {
             signed = signed.with_meta("plugin", &json::quote(&self.plugin.name))?;
         }
-        // What other sessions read says for itself that text from outside may be in it: their turns know nothing of this
-        // one. Who copies what stood there before says that it is clean.
+        // Entries that other sessions read carry the mark of text from outside themselves: their turns do not know this
+        // one. A copy of earlier content states that it is clean.
         match json::get(&draft.meta, TAINTED_MARK) {
             Some("true") => Ok(signed),
             Some("false") => Ok(signed.without_meta(TAINTED_MARK)?),

@@ -9,6 +9,7 @@ use crate::hooks::ToolVerdict;
 use crate::imports::spill;
 use crate::plugin::{Plugin, Tool, check_json, contract, model_name, parse_json};
 use crate::turn::{DenialReason, Turn, TurnEvent};
+use bub_permissions::Grant;
 use bub_types::Effect;
 use bub_types::hook::Call;
 use bub_types::{Error, ErrorKind, MessageKind, ToolCall};
@@ -55,7 +56,7 @@ async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<Str
         }
     };
     let result = hooks::after_tool_call(turn, depth, &call, outcome).await?;
-    // What a command answers is no part of the conversation.
+    // The answer of a command is no part of the conversation.
     let tool = turn.tool(&call.name).filter(|_| !turn.is_typed(depth));
     if let Some((plugin, tool)) = tool {
         turn.record_result(plugin, tool, &call.arguments, &result);
@@ -84,7 +85,7 @@ async fn decided(
     })?;
     allowed(turn, depth, (plugin, tool), (call, &parsed), guest_closure).await?;
     // A turn that it begins has tools with effects of their own.
-    let may_act = tool.effect != Effect::Read || turn.scope.host.grants.allows(plugin, "agent");
+    let may_act = tool.effect != Effect::Read || turn.scope.host.grants.allows(plugin, &Grant::AGENT);
     if may_act {
         turn.tool_begins(call).await?;
     }

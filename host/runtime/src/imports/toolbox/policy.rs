@@ -7,6 +7,7 @@ use crate::imports::approvals::{Asker, about, consent};
 use crate::plugin::{Plugin, Tool, effect_name, model_name};
 use crate::turn::{DenialReason, TaintSource, Turn};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, destructive, run_later};
+use bub_permissions::{Grant, GrantKind};
 use bub_types::text::one_line;
 use bub_types::{Effect, Error, Principal, ToolCall};
 use serde_json::Value;
@@ -47,7 +48,7 @@ pub(super) async fn allowed(
     let decision = decide(&input);
     match decision.verdict {
         Verdict::Allow => {}
-        // What the owner typed as a command is the owner's word already.
+        // A command that the owner typed is approved already.
         Verdict::Ask if is_typed => {}
         Verdict::Deny if is_typed && turn.principal() == Principal::Owner => {}
         Verdict::Ask => {
@@ -86,13 +87,13 @@ pub(super) async fn allowed(
     }
     let consented = consent(turn, (plugin, tool), decision.effect, call, askers).await;
     consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, error))?;
-    // What a command answers is shown to who typed it, and is no part of the conversation.
+    // The answer of a command is shown to its sender, and is no part of the conversation.
     if is_typed {
         return Ok(());
     }
     if tool.reads_outside {
         turn.taint(TaintSource::outside(format!("tool:{}", tool.name)), || {
-            format!("what `{}` read, which somebody else wrote, is in the conversation", tool.name)
+            format!("what `{}` read is text from outside, and is in the conversation", tool.name)
         });
     } else if shows_workspace(turn, plugin, tool) && !config.trusts(&turn.workspace) {
         turn.taint(TaintSource::workspace(&turn.workspace), || {
@@ -109,7 +110,7 @@ pub(super) async fn allowed(
 /// The tape that knows what was named before cannot be read.
 async fn flows(turn: &Turn, plugin: &Plugin, tool: &Tool, arguments: &Value) -> Result<Vec<Flow>, Error> {
     let mut flows = Vec::new();
-    let reach = Reach::from_grants(&turn.scope.host.grants.targets(plugin, "http:"));
+    let reach = Reach::from_grants(&turn.scope.host.grants.held(plugin, GrantKind::Http));
     if let Some(reach) = reach {
         flows = turn.with_conversation(|conversation| flow::of_request(conversation, &reach, arguments)).await?;
     }
@@ -128,7 +129,12 @@ fn destroys(arguments: &Value) -> Option<Flow> {
 
 /// Whether a tool of the plugin may change a file.
 fn may_write_files(turn: &Turn, plugin: &Plugin) -> bool {
-    turn.scope.host.grants.targets(plugin, "fs:").iter().any(|held| held.ends_with(":rw"))
+    turn.scope
+        .host
+        .grants
+        .held(plugin, GrantKind::Fs)
+        .iter()
+        .any(|held| held.directory().is_some_and(|(_, writes)| writes))
 }
 
 /// The first file that the arguments name and that runs later.
@@ -146,5 +152,5 @@ fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
         return false;
     }
     let grants = &turn.scope.host.grants;
-    grants.allows(plugin, "process") || grants.targets(plugin, "fs:").iter().any(|held| directories::is_workspace(held))
+    grants.allows(plugin, &Grant::PROCESS) || grants.held(plugin, GrantKind::Fs).iter().any(directories::is_workspace)
 }

@@ -134,7 +134,7 @@ impl HostView for State {
     async fn budget(&mut self, view: Resource<View>) -> Result<Option<u32>> {
         let view = self.table.get(&view)?;
         let room = self.host.config.input_budget(&view.about.model);
-        // What the agent loop has learned from a provider that refused a longer request.
+        // The limit that the agent loop learned from a provider that refused a longer request.
         let learned = view.turn.get("context_room").and_then(|room| u32::try_from(room.as_u64()?).ok());
         Ok(room.into_iter().chain(learned).min())
     }

@@ -143,13 +143,13 @@ pub struct DeclaredChannel {
     /// The secret without which there is nothing to poll.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polling_secret: Option<String>,
-    /// It is told what came.
+    /// It receives webhook requests.
     #[serde(default)]
     pub webhook: bool,
-    /// What was sent can be changed.
+    /// It can change messages that it has sent.
     #[serde(default)]
     pub supports_edits: bool,
-    /// What is sent twice under one key arrives once.
+    /// A message that is sent twice under one key arrives once.
     #[serde(default)]
     pub deduplicates: bool,
 }

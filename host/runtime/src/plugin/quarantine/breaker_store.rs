@@ -1,12 +1,16 @@
-//! Stores the circuit breakers in a file, which one process at a time changes.
+//! Where the circuit breakers are stored: in a file, which one process at a time changes, or in a table of all workers.
 
 use super::super::private::PrivateDir;
 use super::breaker::{Breaker, Key};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
+use std::future::ready;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 const FILE: &str = "breakers.json";
@@ -27,10 +31,41 @@ const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) type Breakers = BTreeMap<Key, Breaker>;
 
+/// A change of a store that is under way.
+pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
+
+/// A change of breakers. It may be made several times, each time on what is stored then.
+pub(super) type Change<'a> = &'a mut (dyn FnMut(&mut Breakers) + Send);
+
+/// A store of breakers.
+pub(super) trait BreakerStore: Send + Sync {
+    /// The current breakers. Every call of a guest asks, so nothing is waited for.
+    fn read(&self) -> Arc<Breakers>;
+
+    /// The time of the store, in milliseconds since 1970.
+    fn now(&self) -> u64;
+
+    /// Changes the breaker with that key; others may be missing in what is changed. If it cannot be stored, the change
+    /// applies to this process alone.
+    fn change<'a>(&'a self, key: &'a Key, change: Change<'a>) -> Future<'a, ()>;
+
+    /// Removes the breakers of the plugin with that name or digest, and returns their number.
+    fn lift<'a>(&'a self, plugin: &'a str) -> Future<'a, Result<usize, String>>;
+}
+
+/// The time of this machine, in milliseconds since 1970.
+pub(super) fn local_now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A file.
+pub(super) struct FileStore(Mutex<BreakerFile>);
+
 /// The file and its latest content.
-pub(super) struct BreakerStore {
+struct BreakerFile {
     dir: PathBuf,
-    breakers: Breakers,
+    breakers: Arc<Breakers>,
     seen: Option<(Instant, FileFingerprint)>,
     write_error: Option<String>,
 }
@@ -56,47 +91,78 @@ struct Line {
     breaker: Breaker,
 }
 
-impl BreakerStore {
+impl FileStore {
     pub(super) fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), breakers: Breakers::new(), seen: None, write_error: None }
+        let breakers = Arc::new(Breakers::new());
+        Self(Mutex::new(BreakerFile { dir: dir.to_owned(), breakers, seen: None, write_error: None }))
+    }
+}
+
+impl BreakerStore for FileStore {
+    fn read(&self) -> Arc<Breakers> {
+        self.0.lock().read()
     }
 
-    /// Why the latest change could not be stored, if it could not.
-    pub(super) fn write_error(&self) -> Option<&str> {
-        self.write_error.as_deref()
+    fn now(&self) -> u64 {
+        local_now()
     }
 
+    fn change<'a>(&'a self, _: &'a Key, change: Change<'a>) -> Future<'a, ()> {
+        self.0.lock().change(change);
+        Box::pin(ready(()))
+    }
+
+    fn lift<'a>(&'a self, plugin: &'a str) -> Future<'a, Result<usize, String>> {
+        let mut file = self.0.lock();
+        let lifted = file.change(|breakers| lift_in(breakers, plugin));
+        Box::pin(ready(file.write_error.clone().map_or(Ok(lifted), Err)))
+    }
+}
+
+/// Whether the breaker is of the plugin with that name or digest.
+pub(super) fn is_of((digest, _): &Key, breaker: &Breaker, plugin: &str) -> bool {
+    digest == plugin || breaker.plugin == plugin
+}
+
+fn lift_in(breakers: &mut Breakers, plugin: &str) -> usize {
+    let before = breakers.len();
+    breakers.retain(|key, breaker| !is_of(key, breaker, plugin));
+    before - breakers.len()
+}
+
+impl BreakerFile {
     /// The current breakers.
-    pub(super) fn read(&mut self) -> &Breakers {
+    fn read(&mut self) -> Arc<Breakers> {
         if self.seen.as_ref().is_none_or(|(at, _)| at.elapsed() >= CHECK_INTERVAL) {
             let stamp = self.stamp();
             if self.seen.as_ref().is_none_or(|(_, seen)| *seen != stamp) {
                 match stamp.and_then(|_| PrivateDir::open(&self.dir).ok()) {
-                    Some(dir) => self.breakers = read(&dir),
+                    Some(dir) => self.breakers = Arc::new(read(&dir)),
                     // The file was removed, unless it never existed because it cannot be written.
-                    None if self.write_error.is_none() => self.breakers.clear(),
+                    None if self.write_error.is_none() => self.breakers = Arc::default(),
                     None => {}
                 }
             }
             self.seen = Some((Instant::now(), stamp));
         }
-        &self.breakers
+        self.breakers.clone()
     }
 
     /// Changes the breakers in memory and in the file. If the file cannot be written, the change applies to this
     /// process alone.
-    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Breakers) -> T) -> T {
+    fn change<T>(&mut self, change: impl FnOnce(&mut Breakers) -> T) -> T {
         let opened = PrivateDir::open(&self.dir);
         let locked = opened.as_ref().ok().map(lock);
         if let Ok(dir) = &opened {
-            self.breakers = read(dir);
+            self.breakers = Arc::new(read(dir));
         }
-        let answer = change(&mut self.breakers);
-        while self.breakers.len() > MAX_BREAKERS {
-            let oldest = self.breakers.iter().min_by_key(|(_, breaker)| breaker.at).map(|(key, _)| key.clone());
-            oldest.and_then(|key| self.breakers.remove(&key));
+        let breakers = Arc::make_mut(&mut self.breakers);
+        let answer = change(breakers);
+        while breakers.len() > MAX_BREAKERS {
+            let oldest = breakers.iter().min_by_key(|(_, breaker)| breaker.at).map(|(key, _)| key.clone());
+            oldest.and_then(|key| breakers.remove(&key));
         }
-        let written = opened.and_then(|dir| write(&dir, &self.breakers));
+        let written = opened.and_then(|dir| write(&dir, breakers));
         drop(locked);
         let write_error = written.err().map(|reason| format!("`{}` {reason}", self.dir.display()));
         if let Some(write_error) =

@@ -12,7 +12,7 @@ pub struct CallRecorder {
     kept: Arc<Mutex<Option<Value>>>,
     /// Takes them in any case.
     recording: CallRecording,
-    /// The sizes of arguments and answer as JSON, in bytes; `None` where nobody wants to know.
+    /// The sizes of arguments and answer as JSON, in bytes; `None` where they are not counted.
     sizes: Option<Arc<Sizes>>,
 }
 

@@ -1,4 +1,4 @@
-//! Whose message a call is about. What one caller's messages break is not taken from others.
+//! Whose message a call is about. A plugin that one caller's messages break stays available to others.
 
 use bub_types::Principal;
 use serde::{Deserialize, Serialize};

@@ -39,7 +39,7 @@ impl Recorder {
             Some(reason) => Err((call.call, reason)),
             None => Ok(Box::new(call)),
         };
-        // Nobody may wait for it any more.
+        // The receiver may be gone.
         let _ = self.calls.lock().send(recorded);
     }
 }

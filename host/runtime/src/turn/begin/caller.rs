@@ -10,7 +10,7 @@ use bub_types::Envelope;
 use std::sync::Arc;
 
 impl CallScope {
-    /// Everybody who serves at this moment, for what is asked about a message before its turn begins. `speaker`: who says
+    /// All plugins of this moment, for what is asked about a message before its turn begins. `speaker`: who says
     /// it, where its channel does not know better.
     pub fn with_identity(host: &Arc<Host>, identity: Option<Identity>) -> Arc<Self> {
         let (plugins, media) = (host.plugins(), Media::default());

@@ -23,7 +23,7 @@ fn runner(cases: u32) -> TestRunner {
     TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
 }
 
-/// What can be done next: the operations that make sense, chosen by a number.
+/// The possible next operations: those that make sense, chosen by a number.
 #[derive(Default)]
 struct Author {
     /// Forks of the turn, itself among them; 0: no turn.
@@ -120,7 +120,7 @@ async fn live(dir: &Path, next: &Path, choices: &[u8], cut: u16, before: &[Writi
     before.iter().map(outcome).collect()
 }
 
-/// Somebody else's line, cut off: no writer of this program leaves one.
+/// Another program's line, cut off: no writer of this program leaves one.
 fn tear(dir: &Path) {
     let tape = OpenOptions::new().append(true).open(dir.join(format!("{NAME}.jsonl")));
     tape.into_iter().for_each(|mut tape| tape.write_all(TORN.as_bytes()).unwrap());

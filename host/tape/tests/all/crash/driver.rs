@@ -19,12 +19,12 @@ use crate::NAME;
 /// The sidecar that scripts write.
 pub(crate) const SIDECAR: &str = "notes";
 
-/// What the process says of an operation that was done, before it begins the next.
+/// The process prints this after an operation that was done, before it begins the next.
 const DONE: &str = "done: ";
 /// The same of one that was refused.
 const FAILED: &str = "failed: ";
 
-/// What it says before the first.
+/// It prints this before the first.
 const READY: &str = "\nready\n";
 
 const SIGABRT: i32 = 6;
@@ -104,7 +104,7 @@ fn call(id: &str) -> String {
     format!(r#"{{"id": {}, "type": "function", "function": {{"name": "bash", "arguments": "{{}}"}}}}"#, quote(id))
 }
 
-/// What became of a process.
+/// The end of a process.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) done: Vec<String>,
@@ -187,7 +187,7 @@ impl<'a> Start<'a> {
 
 /// Waits until a process runs its script.
 pub(crate) fn wait_for_first(child: &mut Child) {
-    // What the test harness says first is of no interest to anybody.
+    // The first output is the test harness's, and is skipped.
     let out = child.stdout.as_mut().expect("it is read here");
     let mut seen = Vec::new();
     let mut byte = [0];

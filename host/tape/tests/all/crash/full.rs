@@ -29,7 +29,7 @@ const REFUSALS: [&str; 13] = [
     "commit.merged@60!",
 ];
 
-/// What `ended` has left when an operation was refused: as if it was not begun.
+/// The state that `ended` leaves when an operation was refused: as if it was not begun.
 fn left(ended: &Ended) -> Writing {
     let mut left = Writing::default();
     ended.done.iter().for_each(|operation| left.apply(operation));
@@ -147,7 +147,7 @@ fn after_a_failed_merge_the_fork_rejects_writes_but_can_be_merged_again() {
 
 /// A file system of a megabyte, where a user may make one.
 #[test]
-fn on_a_small_file_system_what_was_acknowledged_stays() {
+fn on_a_small_file_system_acknowledged_entries_stay() {
     let dir = tempfile::tempdir().unwrap();
     let mount = format!("mount -t tmpfs -o size=1m tmpfs {}", dir.path().display());
     let may = Command::new("unshare").args(["-Urm", "sh", "-c", &mount]).output();
@@ -155,7 +155,7 @@ fn on_a_small_file_system_what_was_acknowledged_stays() {
         println!("left out: no file system can be mounted here: {may:?}");
         return;
     }
-    // What stands there is seen from inside only, and goes with the process.
+    // The mount is visible from inside only, and ends with the process.
     let (saved, tapes) = (tempfile::tempdir().unwrap(), dir.path().display().to_string());
     let long = "x".repeat(3000);
     let turn = format!("begin\nsay user {long}%\nsay assistant {long}\nmerge\nclose");

@@ -85,7 +85,7 @@ fn check(seed: u64, found: World, mut all: BTreeMap<String, Vec<World>>) {
         let found = groups.remove(name).unwrap_or_default();
         assert!(outcomes.contains(&found), "seed {seed}: turn {name} left {found}where may be {outcomes:#?}");
     }
-    assert!(groups.is_empty(), "seed {seed}: nobody has written {groups:?}");
+    assert!(groups.is_empty(), "seed {seed}: no turn has written {groups:?}");
 }
 
 /// Two processes take turns, and are killed one after the other.

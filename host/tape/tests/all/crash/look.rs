@@ -1,4 +1,4 @@
-//! What stands in a directory of tapes, read without the store.
+//! The content of a directory of tapes, read without the store.
 
 use std::fs;
 use std::path::Path;
@@ -83,7 +83,7 @@ fn token(entry: &Entry) -> Token {
         "message" => format!("{}:{}", get("role"), get("content")),
         "tool_call" => format!("call:{}", each("calls", |call| text::string(text::get(call, "id")?))),
         "tool_result" => {
-            // What recovery writes is an error, and no text.
+            // Recovery writes an error, not a text.
             let result = |result: &str| {
                 let shown = text::string(result);
                 shown.or_else(|| result.contains("may or may not have run").then(|| "interrupted".to_owned()))

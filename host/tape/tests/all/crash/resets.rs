@@ -8,7 +8,7 @@ use super::driver::Driver;
 use super::look::look;
 use super::world::World;
 
-/// What stands there behind the operations: the tape, the sidecar, and what was put away.
+/// The content after the operations: the tape, the sidecar, and the entries put away.
 async fn after(script: &[&str]) -> [String; 3] {
     let dir = tempfile::tempdir().unwrap();
     let mut driver = Driver::new(dir.path(), Durability::Os, Duration::from_secs(5));
@@ -16,7 +16,7 @@ async fn after(script: &[&str]) -> [String; 3] {
         driver.act(operation).await.unwrap();
     }
     let is_discarded = script.contains(&"reset discard");
-    assert_eq!(dir.path().join("trash").exists(), is_discarded, "what is archived is not in the trash");
+    assert_eq!(dir.path().join("trash").exists(), is_discarded, "an archive is not in the trash");
     let World { tape, notes, away } = look(dir.path());
     [tape, notes, away].map(|tokens| tokens.join(" ").replace("user:", ""))
 }

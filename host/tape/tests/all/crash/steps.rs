@@ -92,7 +92,7 @@ say user five
 merge
 close";
 
-/// What the next process does: a turn like any other.
+/// The script of the next process: a turn like any other.
 pub(super) const NEXT: &str = "begin\nsay user next\nmerge\nclose";
 
 fn cuts(step: &str, parts: &[&str]) -> Vec<String> {
@@ -100,7 +100,7 @@ fn cuts(step: &str, parts: &[&str]) -> Vec<String> {
     if writes { parts.iter().map(|part| format!("{step}@{part}")).collect() } else { vec![step.to_owned()] }
 }
 
-/// What may stand there when `ended` has ended anywhere in the script, and the next turn has run.
+/// The possible content when `ended` has ended anywhere in the script, and the next turn has run.
 pub(super) fn expected(before: &[Writing], script: &str, ended: &Ended) -> Vec<Writing> {
     let begun = script.lines().nth(ended.done.len());
     before.iter().flat_map(|before| possible(before, &ended.done, begun)).collect()
@@ -176,8 +176,8 @@ fn nor_does_one_that_waits_for_the_disk() {
     loses_and_doubles_nothing(Durability::Fsync, SHORT, &["60"]);
 }
 
-/// What a process ends in whose end another must repair: a turn with all that may be half done at its merge, and what is
-/// written outside of turns. Short, because each step of it is met by each step of the recovery.
+/// A script whose end another process must repair: a turn with all that may be half done at its merge, and writes
+/// outside of turns. Short, because each step of the recovery meets each step of the script.
 const SHORT: &str = "\
 beside before
 note beforehand

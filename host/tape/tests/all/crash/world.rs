@@ -1,9 +1,9 @@
-//! What must stand on a tape, by what was acknowledged: the protocol's promise, without its means.
+//! The expected content of a tape, by the acknowledged operations: the protocol's promise, without its means.
 
 /// An entry as far as these tests look at it: `user:one`, `call:a`, `result:1`, `anchor:n`, `error`.
 pub(crate) type Token = String;
 
-/// A tape, its sidecar and what was put away of both.
+/// A tape, its sidecar and the entries put away from both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct World {
     pub(crate) tape: Vec<Token>,
@@ -28,7 +28,7 @@ pub(crate) struct Writing {
     closed: bool,
 }
 
-/// What one operation adds, on the tape.
+/// The tokens that one operation adds to the tape.
 fn tokens(operation: &str) -> Vec<Token> {
     let words: Vec<&str> = operation.split(' ').collect();
     match words.as_slice() {
@@ -58,7 +58,7 @@ impl World {
 
     /// The operations of a turn, as one write.
     fn merge(&mut self, operations: &[String]) {
-        // What a turn wrote in front of a reset is nowhere when the first reset keeps nothing.
+        // Entries that a turn wrote before a reset are lost when the first reset keeps nothing.
         let is_reset = |operation: &&String| operation.starts_with("reset");
         let kept = operations.iter().find(is_reset).is_none_or(|first| first == "reset archive");
         let last = operations.iter().rposition(|operation| is_reset(&operation));
@@ -91,7 +91,7 @@ impl Writing {
                 self.world.write(operation);
             }
             _ if self.open.is_empty() || self.closed => self.world.write(operation),
-            // What is kept for a crash belongs to the turn, whichever fork it came through.
+            // Records for crash recovery belong to the turn, whichever fork they came through.
             "prompt" | "tool" => self.open.first_mut().into_iter().for_each(|turn| turn.push(operation.to_owned())),
             _ => self.open.last_mut().into_iter().for_each(|fork| fork.push(operation.to_owned())),
         }
@@ -103,7 +103,7 @@ impl Writing {
         self.open.truncate(1);
     }
 
-    /// What the next turn makes of one that did not end.
+    /// The next turn recovers one that did not end.
     pub(crate) fn recover(&mut self) {
         self.closed = false;
         let Some(turn) = std::mem::take(&mut self.open).into_iter().next().filter(|turn| !turn.is_empty()) else {

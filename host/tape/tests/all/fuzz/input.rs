@@ -1,9 +1,9 @@
-//! What an input of the fuzz target stands for: the files of one tape.
+//! An input of the fuzz target: the files of one tape.
 //!
 //! An input is the bytes of a tape. A line `=== NAME` begins another file; `=-= NAME` does the same, and takes the newline
 //! before it away, so that what stands there ends without one. So every tape is an input, and an input can be read.
 //!
-//! What is guarded by a checksum is behind a wall that no fuzzer climbs. The sections with a `+` hold what stands behind it,
+//! A fuzzer does not guess checksums. The sections with a `+` hold the content that a checksum covers,
 //! and get their checksums here.
 
 use bub_tape::Index;
@@ -19,7 +19,7 @@ const MOST_FILLER: u64 = 160;
 #[derive(Default)]
 pub(crate) struct Input {
     pub(crate) tape: Vec<u8>,
-    /// What is being written, and whether its checksum holds.
+    /// The pending commit, and whether its checksum holds.
     pub(crate) slot: Option<Vec<u8>>,
     pub(crate) slot_sealed: bool,
     /// A turn's journal, and whether its checksums hold.
@@ -28,7 +28,7 @@ pub(crate) struct Input {
     pub(crate) torn: Option<Vec<u8>>,
     pub(crate) index: Option<Vec<u8>>,
     pub(crate) sidecar: Option<Vec<u8>>,
-    /// What is searched for.
+    /// The text of the search.
     pub(crate) ask: String,
 }
 
@@ -150,7 +150,7 @@ fn journal(records: &[u8]) -> Vec<u8> {
     journal
 }
 
-/// What is kept of a tape, so that it fits the tape's beginning and the end of what it says was read.
+/// The index of a tape, fitted to the tape's beginning and to the end of the part that it covers.
 fn kept_index(kept: &[u8], tape: &[u8]) -> Vec<u8> {
     let mut text = String::from_utf8_lossy(kept).trim_end_matches('\n').to_owned();
     if let Ok(mut kept) = serde_json::from_str::<Value>(&text) {
@@ -166,7 +166,7 @@ fn kept_index(kept: &[u8], tape: &[u8]) -> Vec<u8> {
     format!("{} {sum:08x}\n{text}\n", index_header()).into_bytes()
 }
 
-/// What an index begins with, up to its checksum, in this version.
+/// The beginning of an index, up to its checksum, in this version.
 fn index_header() -> String {
     let dir = tempfile::tempdir().expect("a directory can be made");
     let path = dir.path().join("index");

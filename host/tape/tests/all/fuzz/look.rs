@@ -99,14 +99,14 @@ impl Files {
         (Arc::clone(&store), Tapes::new(store, journals))
     }
 
-    /// What another process reads.
+    /// The entries that another process reads.
     pub(crate) async fn again(&self) -> Vec<Entry> {
         let (store, _) = self.open();
         store.tail(NAME, None, usize::MAX).await.expect("the tape can be read")
     }
 }
 
-/// What is in a file; nothing where there is none.
+/// The content of a file; empty where there is none.
 pub(crate) fn bytes(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }

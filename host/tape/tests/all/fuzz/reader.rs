@@ -37,7 +37,7 @@ pub(crate) async fn read(store: &dyn Store, tape: &Tape, input: &Input) -> Vec<E
     let all = tape.tail(None, usize::MAX).await.expect("the end of a tape can be read");
     if input.slot.is_none() {
         let (simple, unreadable) = simple(&input.tape);
-        assert_eq!(all, simple, "what stands in the file");
+        assert_eq!(all, simple, "the content of the file");
         let info = tape.info().await.expect("a tape can be counted");
         if input.index.is_none() {
             assert_eq!((info.entries, info.unreadable), (all.len() as u64, unreadable));
@@ -57,7 +57,7 @@ pub(crate) async fn read(store: &dyn Store, tape: &Tape, input: &Input) -> Vec<E
     all
 }
 
-/// What holds of an entry by itself.
+/// Checks each entry by itself.
 fn each(all: &[Entry]) {
     let mut renderer = Renderer::new();
     for entry in all {
@@ -71,7 +71,7 @@ fn each(all: &[Entry]) {
     }
 }
 
-/// What is looked for from a tape's end.
+/// Checks lookups from a tape's end.
 async fn from_the_end(store: &dyn Store, name: &str, all: &[Entry], input: &Input) {
     let since = store.since_anchor(name).await.expect("a view has a beginning");
     let begin = all.iter().rposition(Entry::begins_phase).unwrap_or(0);
@@ -166,7 +166,7 @@ async fn in_pages(tape: &Tape, all: &[Entry]) {
     assert_eq!(answer, all, "the answer of a query");
 }
 
-/// What stands in front of an entry.
+/// Checks the entries before an entry.
 async fn before_some(store: &dyn Store, name: &str, all: &[Entry], input: &Input) {
     for place in [0, all.len() / 3, all.len().saturating_sub(1)] {
         let Some(entry) = all.get(place) else { continue };

@@ -8,7 +8,7 @@ use super::look::{Files, NAME, SIDECAR, bytes, is_clean};
 /// How many entries of the tape are written to it again.
 const COPIED: usize = 6;
 
-/// Whether every write must be taken. What passes a checksum and makes no sense may be refused.
+/// Whether every write must be taken. Invalid content with a valid checksum may be refused.
 fn is_due(input: &Input) -> bool {
     !input.slot_sealed && !input.turn_sealed
 }
@@ -25,16 +25,16 @@ pub(crate) async fn append(files: &Files, tape: &Tape, input: &Input, all: &[Ent
         }
     };
     let after = tape.tail(None, usize::MAX).await.expect("the tape can be read");
-    assert_eq!(files.again().await, after, "what another process reads");
+    assert_eq!(files.again().await, after, "the answer to another process");
     let (last, kept) = after.split_last().expect("an entry was appended");
     assert_eq!(last, &draft.numbered(id));
     assert_eq!(id, kept.last().map_or(0, |entry| entry.id) + 1);
     if input.slot.is_some() {
-        // What was written and not confirmed shows up now.
-        assert!(kept.starts_with(all), "what could be read stays");
+        // Unconfirmed writes become visible now.
+        assert!(kept.starts_with(all), "readable entries stay");
         return true;
     }
-    assert_eq!(kept, all, "what could be read stays");
+    assert_eq!(kept, all, "readable entries stay");
     let whole = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
     let (lines, tail) = before.split_at(whole);
     let now = files.tape();
@@ -49,7 +49,7 @@ pub(crate) async fn append(files: &Files, tape: &Tape, input: &Input, all: &[Ent
 /// A turn that finds what the journal says, one that is interrupted, and one that ends.
 pub(crate) async fn turns(files: &Files, tapes: &Tapes, input: &Input) {
     let before = files.again().await;
-    let left = tapes.journals().left(NAME).expect("a journal can be read");
+    let left = tapes.journals().left(NAME).await.expect("a journal can be read");
     let journal = bytes(&files.path(".turn"));
     let fork = match tapes.begin(NAME).await {
         Ok((fork, recovered)) => {
@@ -58,7 +58,7 @@ pub(crate) async fn turns(files: &Files, tapes: &Tapes, input: &Input) {
         }
         Err(error) => {
             assert!(!is_due(input) && is_clean(error), "a turn begins");
-            assert_eq!(bytes(&files.path(".turn")), journal, "what cannot be recovered is kept");
+            assert_eq!(bytes(&files.path(".turn")), journal, "an unrecoverable journal is kept");
             return;
         }
     };
@@ -66,7 +66,7 @@ pub(crate) async fn turns(files: &Files, tapes: &Tapes, input: &Input) {
     if !bytes_hold(input.turn.as_deref().unwrap_or_default(), b"\"reset\"") {
         assert!(after.starts_with(&before), "a recovery only adds");
     }
-    // What a tape holds can be written to a tape.
+    // The entries of a tape can be written to a tape.
     let copies: Vec<Draft> = after.iter().rev().take(COPIED).cloned().map(Draft::from).collect();
     fork.keep_prompt(&input.ask).expect("the journal takes it");
     let beside = fork.sidecar(SIDECAR).expect("that is a name");
@@ -100,7 +100,7 @@ pub(crate) async fn turns(files: &Files, tapes: &Tapes, input: &Input) {
     fork.close();
     let ended = files.again().await;
     assert!(ended.starts_with(&again) && ended.len() == again.len() + 1);
-    assert_eq!(tapes.journals().left(NAME).expect("a journal can be read"), None);
+    assert_eq!(tapes.journals().left(NAME).await.expect("a journal can be read"), None);
 }
 
 /// Puts the tape away, and begins it anew.
@@ -122,7 +122,7 @@ pub(crate) async fn reset(files: &Files, tape: &Tape, input: &Input) {
     assert_eq!(files.again().await.first().map(|entry| entry.id), Some(1));
 }
 
-/// Whether ids have run out beside the tape, where nobody looked.
+/// Whether ids may have run out in the sidecar, which was not read.
 fn is_sidecar_full(input: &Input) -> bool {
     input.sidecar.is_some()
 }

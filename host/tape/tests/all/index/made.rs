@@ -95,7 +95,7 @@ pub(super) fn any_tape() -> impl Strategy<Value = Vec<Made>> {
     proptest::collection::vec(any_line(), 0..150)
 }
 
-/// What an entry can be sought as.
+/// The lookups that find an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Wanted {
     Kind(String),
@@ -104,7 +104,7 @@ enum Wanted {
     Anchor,
 }
 
-/// A tape's bytes, and what a reader must find there.
+/// A tape's bytes, and the entries that a reader must find there.
 #[derive(Default)]
 pub(super) struct Tape {
     pub(super) bytes: Vec<u8>,
@@ -198,7 +198,7 @@ impl Tape {
         self.bytes.len() as u64
     }
 
-    /// What a reader from the end finds.
+    /// The result of a reader from the end.
     pub(super) fn scan(&self, lookup: &Lookup) -> Option<&(EntryOffset, Entry)> {
         let wanted = match lookup.clone() {
             Lookup::Kind(kind) => Wanted::Kind(kind),

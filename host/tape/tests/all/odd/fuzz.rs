@@ -56,7 +56,7 @@ fn tapes_with_any_ids_can_be_read_and_appended_to() {
 
 /// Goes on for `BUB_FUZZ_SECONDS`, from `BUB_FUZZ_SEED`. The tape that is looked at lies in `target/tmp/ids`.
 #[test]
-#[ignore = "goes on for as long as it is told to"]
+#[ignore = "runs for `BUB_FUZZ_SECONDS`"]
 fn look_for_more() {
     let budget = Budget::from_environment(SAMPLE + 1);
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ids");

@@ -181,7 +181,7 @@ async fn zones_and_windows(store: &Arc<FileStore>, plain: &MemoryStore, all: &[E
     renderer.finish();
 }
 
-/// What was read stays what it was, and what is written stands behind it.
+/// Entries that were read stay as they were, and new ones follow them.
 async fn goes_on(dir: &Path, all: &[Entry]) {
     let store = open(dir);
     let journals = Arc::new(Journals::new(dir.join("tapes"), JournalSettings::default()));

@@ -2,7 +2,7 @@
 
 use bub_test_support::Chance;
 
-/// What may stand in the place of an id.
+/// Values that may stand in the place of an id.
 const ODD: [&str; 22] = [
     "0",
     "-1",

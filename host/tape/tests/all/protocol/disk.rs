@@ -28,7 +28,7 @@ enum Change {
     Truncate(usize),
 }
 
-/// What the programs see, what the platter has, and what lies between.
+/// The bytes that programs see, those on the platter, and the changes between.
 #[derive(Default)]
 struct Inode {
     number: u64,
@@ -39,7 +39,7 @@ struct Inode {
 
 type Names = BTreeMap<String, usize>;
 
-/// Files are known by an index that is never used again, like an open descriptor; their inode numbers are.
+/// Files are identified by an index that is never reused, like an open descriptor; their inode numbers are.
 #[derive(Default)]
 pub struct Disk {
     inodes: Vec<Inode>,
@@ -48,7 +48,7 @@ pub struct Disk {
     history: Vec<Names>,
 }
 
-/// What a power loss may do to bytes that were not synced.
+/// The effect of a power loss on bytes that were not synced.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Loss {
     /// Each file is put back to a moment of its own: the last change of it is cut or ends in zeros.

@@ -1,11 +1,11 @@
-//! What has to hold when all is over.
+//! Invariants at the end of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::format::Line;
 use super::program::{SIDE, TAPE, TURN, World};
 
-/// What stood in the files when power was lost: the number of the last commit, and the lines by file.
+/// The content of the files when power was lost: the number of the last commit, and the lines by file.
 pub type Moment = (u64, BTreeMap<usize, Vec<Line>>);
 
 /// The lines that can be read, and whether something else stands between them.
@@ -63,7 +63,7 @@ pub fn judge(world: &World, weak: bool, moments: &[Moment]) -> Result<(), &'stat
         }
         for (commits, files) in moments.iter().filter(|_| weak) {
             let Some(before) = files.get(&file) else { continue };
-            // A block that was taken back may be there again: no one was told that it was written.
+            // A block that was taken back may be there again: no write of it was acknowledged.
             let stood = |line: &&Line| line.commit <= *commits && before.iter().any(|old| old.commit == line.commit);
             let left: Vec<_> = lines.iter().filter(stood).collect();
             if left.len() > before.len() || left.iter().zip(before).any(|(left, before)| *left != before) {

@@ -1,4 +1,4 @@
-//! What a program knows, and the steps that it makes on the disk. Each `step` is a point where another program may run or this one may end.
+//! The state of a program, and its steps on the disk. At each `step` another program may run or this one may end.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ pub const SIDE: &str = "side";
 pub const TURN: &str = "turn";
 pub const LOCK: &str = "lock";
 
-/// What can be left out of the protocol, to see it fail.
+/// Parts that can be left out of the protocol, to see it fail.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Part {
     TurnLock,
@@ -23,14 +23,14 @@ pub enum Part {
     SecondPlace,
     /// A pending commit is kept without looking at its bytes.
     Checksum,
-    /// What is remembered of a file's end is trusted.
+    /// The remembered end of a file is trusted.
     EndChecked,
     TailRule,
     /// A reader does not look at the slot again.
     SecondLook,
     /// Before a place of the slot is overwritten, the other one, which another program wrote, is synced.
     SyncFoundSlot,
-    /// What recovery keeps or cuts is synced before the slot forgets it.
+    /// The result of a recovery is synced before the slot forgets it.
     SyncRecovered,
     /// The directory is synced before a file in it counts.
     SyncNames,
@@ -72,7 +72,7 @@ pub struct Batch {
 #[derive(Debug)]
 pub struct NoSpace;
 
-/// What is remembered of a file's end: inode number, length, the slot's seq, last id.
+/// The remembered end of a file: inode number, length, the slot's seq, last id.
 type End = (u64, usize, u64, u64);
 
 /// One process of the program: what it remembers dies with it.

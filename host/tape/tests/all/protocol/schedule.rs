@@ -98,7 +98,7 @@ fn finish(mut future: Running) {
     while future.as_mut().poll(&mut context).is_pending() {}
 }
 
-/// What went wrong, and every step when they are asked for.
+/// The failure, and every step if `traced`.
 pub fn run(seed: u64, mode: Mode, left_out: Option<Part>, traced: bool) -> (Option<String>, Vec<String>) {
     let mut random = Random(seed);
     let crashes = random.below(4);

@@ -1,4 +1,4 @@
-//! The slot: what is being written, and which key was merged last.
+//! The slot: the pending commit, and the key that was merged last.
 
 use super::format::{PLACE, Slot, checksum};
 use super::program::{LOCK, Part, Program, TURN};

@@ -1,4 +1,4 @@
-//! What a program does with commits: turns with their journal, appends, resets; and reading.
+//! A program's use of commits: turns with their journal, appends, resets; and reading.
 
 use super::format::{checksum, whole_lines};
 use super::program::{Batch, LOCK, NoSpace, Part, Program, SIDE, TAPE, TURN, Token};

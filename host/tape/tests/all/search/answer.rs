@@ -29,9 +29,9 @@ fn of_entries_that_say_the_same_the_newest_is_shown() {
     ];
     assert_eq!(ids(&found(&tape, &search("again"))), [5, 4, 2]);
     assert_eq!(ids(&found(&tape, &search("agian"))), [5, 4, 2]);
-    // A hit that a filter leaves out hides nobody.
+    // A hit that a filter leaves out hides no other hit.
     assert_eq!(ids(&found(&tape, &Search { until: Some("2026-01-01".to_owned()), ..search("again") })), [4, 3, 2]);
-    // What is found by its date is not found again by its words.
+    // An entry that is found by its date is not found again by its words.
     assert_eq!(ids(&found(&tape, &search("again 2026-01-02"))), [5]);
 }
 
@@ -90,7 +90,7 @@ async fn a_fork_shows_its_own_hits_before_its_parents() {
     assert_eq!(seen(20, "risotto").await, [4]);
     assert_eq!(seen(20, "tea").await, [3]);
     assert_eq!(ids(&tape.search(&search("mushroom")).await.unwrap()), [2, 1]);
-    // What others append meanwhile appears after the merge.
+    // Entries that others append meanwhile appear after the merge.
     say(&tape, "mushroom omelette").await;
     assert_eq!(seen(20, "mushroom").await, [5, 1, 4]);
     fork.merge().await.unwrap();

@@ -1,4 +1,4 @@
-//! What is SQLite's own.
+//! Behavior of SQLite alone.
 
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -177,7 +177,7 @@ fn a_file_system_of_this_machine_is_no_network_file_system() {
 }
 
 #[tokio::test]
-async fn the_index_takes_most_entries_and_keeps_nothing_of_what_is_gone() {
+async fn the_index_takes_most_entries_and_keeps_no_removed_ones() {
     let (_dir, path) = dir();
     let store = open(&path).unwrap();
     let indexed = || {

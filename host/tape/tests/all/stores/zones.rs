@@ -5,7 +5,7 @@ use bub_store_tests::{NAME, all};
 use bub_tape::Entry;
 use proptest::prelude::*;
 
-/// What `zone` means, by looking at everything.
+/// The result of `zone`, computed from all entries.
 fn highest(entries: &[Entry]) -> Vec<u64> {
     let mark = |entry: &Entry| {
         let payload: serde_json::Value = serde_json::from_str(&entry.payload).unwrap();

@@ -2,6 +2,7 @@
 
 use super::Counts;
 use super::sandbox::Sandbox;
+use bub_permissions::{Grant, GrantKind};
 use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::{FaultKind, Plugin, Source};
 use bub_tape::{Entry, json};
@@ -30,7 +31,7 @@ pub(super) struct Coverage {
     /// Exports that timed out, and the sample: they are not called again.
     slow: BTreeMap<&'static str, (String, String)>,
     /// Grants that were used.
-    used: BTreeSet<String>,
+    used: BTreeSet<Grant>,
     /// Functions that no sample can call.
     left_out: Vec<UntestedItem>,
 }
@@ -74,7 +75,7 @@ impl Coverage {
         let data = json::get(&entry.payload, "data");
         let text = |key: &str| data.and_then(|data| json::get(data, key)).and_then(json::string).unwrap_or_default();
         if text("plugin") == plugin.name {
-            self.used.insert(text("grant"));
+            self.used.extend(text("grant").parse::<Grant>().ok());
         }
     }
 
@@ -111,7 +112,7 @@ impl Coverage {
             hook => counts.contains_key(hook.name()),
         };
         // Exports without a grant are reported separately.
-        let is_wanted = |hook: &Hook| hook.is_called_by_name() || plugin.asks_for(hook.grant());
+        let is_wanted = |hook: &Hook| hook.is_called_by_name() || plugin.asks_for(&Grant::hook(*hook));
         plugin.hooks.iter().copied().filter(is_wanted).filter(|hook| !asked(*hook)).map(Hook::name).collect()
     }
 
@@ -127,16 +128,15 @@ impl Coverage {
             let why = format!("it took longer than {limit} in {sample}, and was not called in later samples");
             tell(format!("hook `{hook}`"), why);
         }
-        let is_hook = |grant: &String| grant.starts_with("hook:");
-        for grant in plugin.wanted().into_iter().filter(|grant| !is_hook(grant)) {
+        for grant in plugin.wanted().into_iter().filter(|grant| grant.kind() != GrantKind::Hook) {
             let holds = sandbox.host.grants.allows(plugin, &grant);
             // Default grants of embedded guests are not in the manifest.
             if let Some(why) = self.unused(&grant, holds, plugin.source == Source::Embedded) {
-                tell(format!("`{}`, which {}", one_line(&grant), grant_risk::of_grant(&grant)), why.to_owned());
+                tell(format!("`{}`, which {}", one_line(grant.as_str()), grant_risk::of_grant(&grant)), why.to_owned());
             }
         }
         let sends = plugin.imports().iter().any(|import| import.starts_with(HTTP));
-        if plugin.wants.is_none() && sends && !self.used.iter().any(|grant| grant.starts_with("http:")) {
+        if plugin.wants.is_none() && sends && !self.used.iter().any(|grant| grant.kind() == GrantKind::Http) {
             let why = "a trial sends none: `--grant http:HOST` allows it, and a manifest names the hosts";
             tell("its requests".to_owned(), why.to_owned());
         }
@@ -147,27 +147,25 @@ impl Coverage {
     }
 
     /// Why a grant was not used; `None` if it was.
-    fn unused(&self, grant: &str, holds: bool, is_quiet: bool) -> Option<&'static str> {
-        let kind = grant.split(':').next().unwrap_or_default();
-        match (kind, holds) {
+    fn unused(&self, grant: &Grant, holds: bool, is_quiet: bool) -> Option<&'static str> {
+        match (grant.kind(), holds) {
             // In a trial, the grant gives access to nothing.
-            ("secret", _) => Some("there are no secrets in a trial"),
-            ("http", false) => Some("a trial sends no requests; --grant allows them"),
-            ("process", false) => Some("a trial runs no programs; --grant allows them"),
-            ("fs", false) => Some("a trial has its workspace and no other directory; --grant allows others"),
-            ("model", false) => Some("a trial has the model `offline` alone"),
+            (GrantKind::Secret, _) => Some("there are no secrets in a trial"),
+            (GrantKind::Http, false) => Some("a trial sends no requests; --grant allows them"),
+            (GrantKind::Process, false) => Some("a trial runs no programs; --grant allows them"),
+            (GrantKind::Fs, false) => Some("a trial has its workspace and no other directory; --grant allows others"),
+            (GrantKind::Model, false) => Some("a trial has the model `offline` alone"),
             (_, false) => Some("a trial does not grant it; --grant does"),
             (_, true) if is_quiet || self.is_used(grant) => None,
             (_, true) => Some("no sample led to its use"),
         }
     }
 
-    fn is_used(&self, grant: &str) -> bool {
-        let kind = grant.split_once(':').map_or(grant, |(kind, _)| kind);
+    fn is_used(&self, grant: &Grant) -> bool {
         // A wider grant is used through a narrower one: `http:*` for one host.
-        self.used.contains(grant)
-            || (grant.ends_with('*') && self.used.iter().any(|used| used.starts_with(grant.trim_end_matches('*'))))
-            || (kind == "http" && self.used.iter().any(|used| used.starts_with("http:")))
+        self.used
+            .iter()
+            .any(|used| grant.covers(used) || (grant.kind() == GrantKind::Http && used.kind() == GrantKind::Http))
     }
 
     /// Exports that only one sample called, with that sample: other input may break them.

@@ -5,6 +5,7 @@ use super::channel::Outcome;
 use super::coverage::Coverage;
 use super::sandbox::Sandbox;
 use anyhow::Result;
+use bub_permissions::Grant;
 use bub_runtime::error::Failure;
 use bub_runtime::plugin::{FaultKind, Plugin};
 use bub_tape::{Entry, json};
@@ -77,7 +78,7 @@ impl Diagnostics {
 
     /// Adds diagnostics that need no run.
     pub(super) fn read(&mut self, plugin: &Plugin) {
-        for hook in plugin.gated().filter(|hook| !plugin.asks_for(hook.grant())) {
+        for hook in plugin.gated().filter(|hook| !plugin.asks_for(&Grant::hook(*hook))) {
             let what = format!("it is exported, but the manifest does not request `{}`", hook.grant());
             let fix = "it cannot be granted, so it is never called: add it to `wants`, or do not export it";
             self.note((hook.name(), None), &what, fix);
@@ -173,7 +174,7 @@ impl Diagnostics {
         match json::get(&entry.payload, "name").and_then(json::string).as_deref() {
             Some("plugin.denied") if text("plugin") == plugin.name && text("reason") == "grant" => {
                 let grant = text("grant");
-                let fix = match (&plugin.wants, plugin.asks_for(&grant)) {
+                let fix = match (&plugin.wants, grant.parse().is_ok_and(|grant| plugin.asks_for(&grant))) {
                     (None, _) => "it is not requested: give the plugin a manifest, and name the grant in `wants`",
                     (_, true) => "a trial grants nothing outside of its sandbox; --grant does",
                     (_, false) => "the manifest does not request it, so it cannot be granted: add it to `wants`",

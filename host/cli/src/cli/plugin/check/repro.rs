@@ -6,6 +6,7 @@ use super::sandbox::{Sandbox, Subject, inside};
 use crate::cli::{log, text};
 use anyhow::{Context, Result, bail, ensure};
 use bub_config::{Config, Limits};
+use bub_permissions::Grant;
 use bub_runtime::hooks;
 use bub_runtime::hooks::Replay;
 use bub_runtime::plugin;
@@ -20,7 +21,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Grants of a plugin that requests none.
-const ALL: [&str; 5] = ["hook:*", "tape:*", "tools:*", "agent", "usage"];
+const ALL: [Grant; 5] = [Grant::ALL_HOOKS, Grant::ALL_TAPES, Grant::ALL_TOOLS, Grant::AGENT, Grant::USAGE];
 
 /// The content of `call.json`.
 #[derive(Deserialize)]
@@ -38,7 +39,7 @@ struct Call {
 pub(super) async fn run(
     dir: &Path,
     file: Option<&str>,
-    more: &[String],
+    more: Vec<Grant>,
     as_json: bool,
     own: &Config,
 ) -> Result<ExitCode> {
@@ -49,10 +50,8 @@ pub(super) async fn run(
     };
     bub_types::plugin_name::check_name(&call.plugin).with_context(|| not_understood(dir))?;
     let settings = settings(&call).with_context(|| not_understood(dir))?;
-    let mut grants = inside(ALL, None);
-    grants.push("fs:<workspace>:rw".to_owned());
-    grants.push("model:offline:*".to_owned());
-    grants.extend_from_slice(more);
+    let mut grants = inside(&ALL, None);
+    grants.extend([Grant::WORKSPACE, Grant::model("offline:*")].into_iter().chain(more));
     let subject = Subject {
         name: &call.plugin,
         bytes: Some(&bytes),

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use bub_config::OnFault;
 use bub_config::{Config, TrialConfig};
+use bub_permissions::{Grant, GrantKind, Grants};
 use bub_runtime::channel::{ApprovalDecision, ApprovalRequest, Channel};
 use bub_runtime::error::Failure;
 use bub_runtime::host::Host;
@@ -25,7 +26,7 @@ pub(in crate::cli::plugin) struct Subject<'a> {
     pub(in crate::cli::plugin) bytes: Option<&'a [u8]>,
     /// Its configuration, without grants.
     pub(in crate::cli::plugin) settings: bub_config::Plugin,
-    pub(in crate::cli::plugin) grants: Vec<String>,
+    pub(in crate::cli::plugin) grants: Grants,
     /// The name of the plugin as the model provider, if it is one.
     pub(in crate::cli::plugin) provider: Option<&'a str>,
     /// Whether it is the context selector.
@@ -108,7 +109,7 @@ impl Sandbox {
     }
 
     /// The directory of crash reports.
-    pub(in crate::cli::plugin) fn evidence(&self) -> PathBuf {
+    pub(in crate::cli::plugin) fn crash_reports(&self) -> PathBuf {
         self.host.config.home.join(quarantine::DIR)
     }
 }
@@ -116,7 +117,7 @@ impl Sandbox {
 /// The configuration of each plugin. The stand-in model controls all of them, so none gets access to anything outside.
 fn settings(subject: &Subject<'_>) -> BTreeMap<String, bub_config::Plugin> {
     let others = plugin::embedded().map(|(name, grants)| {
-        let held = || inside(grants.iter().copied(), subject.provider);
+        let held = || inside(grants, subject.provider);
         let other = if subject.is_alone {
             bub_config::Plugin::off()
         } else {
@@ -138,21 +139,24 @@ fn settings(subject: &Subject<'_>) -> BTreeMap<String, bub_config::Plugin> {
 
 /// The grants that only affect the sandbox.
 pub(in crate::cli::plugin) fn inside<'a>(
-    grants: impl IntoIterator<Item = &'a str>,
+    grants: impl IntoIterator<Item = &'a Grant>,
     provider: Option<&str>,
-) -> Vec<String> {
-    let mut inside = Vec::new();
+) -> Grants {
+    let mut inside = Grants::default();
     for grant in grants {
-        let (kind, target) = grant.split_once(':').unwrap_or((grant, ""));
-        match kind {
-            "hook" | "tape" | "tools" | "agent" | "usage" => inside.push(grant.to_owned()),
-            // The workspace is a directory of the sandbox.
-            "fs" if target.starts_with("<workspace>") => inside.push(grant.to_owned()),
+        match (grant.kind(), grant.target()) {
             // A server on this machine may need no key.
-            "model" if target == "*" => {
-                inside.extend(["offline"].into_iter().chain(provider).map(|provider| format!("model:{provider}:*")));
+            (GrantKind::Model, "*") => {
+                for provider in ["offline"].into_iter().chain(provider) {
+                    inside.insert(Grant::model(&format!("{provider}:*")));
+                }
             }
-            "model" if target.starts_with("offline:") => inside.push(grant.to_owned()),
+            (GrantKind::Model, model) if model.starts_with("offline:") => drop(inside.insert(grant.clone())),
+            // The workspace is a directory of the sandbox.
+            (GrantKind::Fs, path) if path.starts_with("<workspace>") => drop(inside.insert(grant.clone())),
+            (GrantKind::Hook | GrantKind::Tape | GrantKind::Tools | GrantKind::Agent | GrantKind::Usage, _) => {
+                inside.insert(grant.clone());
+            }
             _ => {}
         }
     }

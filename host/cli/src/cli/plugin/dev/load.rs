@@ -1,37 +1,35 @@
 //! Loads a build into the home, where a running `chat` or `serve` finds it.
 
 use super::screen::{Screen, took};
-use crate::cli::log;
-use crate::cli::plugin::grant_prompt::{Decision, GrantOptions};
+use crate::cli::plugin::grant_prompt::{self, Decision, GrantChoice};
 use crate::cli::plugin::plugin_files::PluginFiles;
 use crate::cli::plugin::project::Project;
 use crate::cli::plugin::{check, grants, report, test};
 use anyhow::{Context, Result};
-use bub_permissions::Grants;
+use bub_permissions::{Grant, Grants};
 use bub_runtime::host::Host;
-use bub_runtime::plugin::{self, Plugin, Source, grant_command};
+use bub_runtime::plugin::{self, Plugin, Source};
 use bub_types::text::{bytes, one_line};
-use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Loads builds of one plugin.
 pub(super) struct Loader {
     host: Arc<Host>,
-    options: GrantOptions,
+    choice: GrantChoice,
     screen: Screen,
     /// The digest of the build that is loaded.
     loaded: Option<String>,
     /// Grants that were asked for and decided on.
-    decided: Vec<String>,
+    decided: Vec<Grant>,
 }
 
 impl Loader {
-    pub(super) fn new(host: Arc<Host>, options: GrantOptions, screen: Screen) -> Self {
-        Self { host, options, screen, loaded: None, decided: Vec::new() }
+    pub(super) fn new(host: Arc<Host>, choice: GrantChoice, screen: Screen) -> Self {
+        Self { host, choice, screen, loaded: None, decided: Vec::new() }
     }
 
-    /// What serves after a build that failed.
+    /// The build that serves after one that failed.
     pub(super) fn state(&self) -> &'static str {
         if self.loaded.is_some() { "the build before stays loaded" } else { "nothing was loaded" }
     }
@@ -77,7 +75,7 @@ impl Loader {
         let given = self.decide(&candidate, &held, component.len() as u64)?;
         let files = PluginFiles::new(&self.host.config, &project.name)?;
         match self.loaded.is_none() {
-            // What was there before the first build can be restored by `plugin rollback`.
+            // The version before the first build can be restored by `plugin rollback`.
             true => files.install(&component)?,
             false => files.replace(&component)?,
         }
@@ -89,26 +87,24 @@ impl Loader {
     /// The grants of a build: those that it holds, and what is decided about further ones.
     fn decide(&mut self, candidate: &Plugin, held: &Grants, size: u64) -> Result<Grants> {
         let mut all = held.clone();
-        let is_open = |grant: &String| !held.allow(grant) && !self.decided.contains(grant);
-        let open: Vec<String> = candidate.wanted().into_iter().filter(is_open).collect();
+        let is_open = |grant: &Grant| !held.allow(grant) && !self.decided.contains(grant);
+        let open: Vec<Grant> = candidate.wanted().into_iter().filter(is_open).collect();
         if open.is_empty() {
             return Ok(all);
         }
         let mut out = std::io::stdout();
         report::write(&mut out, candidate, size)?;
-        let decision = self.options.decide(candidate, held, true)?;
+        let decision = self.choice.decide(candidate, held, true)?;
         self.decided.extend(open);
         if let Decision::Give(given) = decision {
             for grant in &given {
-                all.insert(grant);
+                all.insert(grant.clone());
             }
-            let shown: Vec<String> = given.iter().map(|grant| one_line(grant)).collect();
+            let shown: Vec<String> = given.iter().map(|grant| one_line(grant.as_str())).collect();
             self.screen.step("grants", format!("{}, for every build of this name", shown.join(" ")))?;
         }
-        let missing: Vec<String> = candidate.wanted().into_iter().filter(|grant| !all.allow(grant)).collect();
-        if !missing.is_empty() {
-            writeln!(out, "it requests further grants; to give them: {}", grant_command(&candidate.name, &missing))?;
-        }
+        let missing: Vec<Grant> = candidate.wanted().into_iter().filter(|grant| !all.allow(grant)).collect();
+        grant_prompt::report_missing(&mut out, &candidate.name, &missing)?;
         Ok(all)
     }
 
@@ -118,11 +114,7 @@ impl Loader {
             Ok(settings) => settings,
             Err(error) => return self.screen.failed("check", one_line(&format!("{error:#}")), &[]),
         };
-        // The log of the sandbox is about quarantines and files that are removed afterwards.
-        let hush = log::mute();
-        let trial = check::of_component(&self.host.config, &project.name, component, settings).await;
-        drop(hush);
-        match trial {
+        match check::of_component(&self.host.config, &project.name, component, settings).await {
             Ok(trial) if trial.is_broken => self.screen.failed("check", trial.summary, &trial.lines),
             Ok(trial) => self.screen.step("check", trial.summary),
             Err(error) => self.screen.failed("check", one_line(&format!("{error:#}")), &[]),

@@ -1,4 +1,4 @@
-//! What `plugin dev` prints: one line for each event, and details below it.
+//! The output of `plugin dev`: one line for each event, and details below it.
 
 use crate::cli::style::Style;
 use crate::cli::text;

@@ -21,7 +21,7 @@ const MAX_READ: u64 = 4 << 20;
 
 /// A file as it was.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileFingerprint {
     len: u64,
     modified: Option<SystemTime>,
     content: u64,
@@ -30,10 +30,10 @@ struct Stamp {
 /// The files of a project as they were when they were last compared.
 pub(super) struct Sources {
     dir: PathBuf,
-    /// What builds and recordings write.
+    /// Files that builds and recordings write.
     written: Vec<PathBuf>,
-    files: BTreeMap<PathBuf, Stamp>,
-    /// What the last build has changed, and the one before.
+    files: BTreeMap<PathBuf, FileFingerprint>,
+    /// Files that the last build has changed, and the one before.
     generated: BTreeSet<PathBuf>,
 }
 
@@ -78,14 +78,16 @@ impl Sources {
                 match kind.is_dir() {
                     true => dirs.push(path),
                     false => {
-                        if let Ok(stamp) = stamp(&path, self.files.get(&path)) {
-                            found.insert(path, stamp);
+                        if let Ok(fingerprint) = fingerprint(&path, self.files.get(&path)) {
+                            found.insert(path, fingerprint);
                         }
                     }
                 }
             }
         }
-        let content = |files: &BTreeMap<PathBuf, Stamp>, path: &Path| files.get(path).map(|stamp| stamp.content);
+        let content = |files: &BTreeMap<PathBuf, FileFingerprint>, path: &Path| {
+            files.get(path).map(|fingerprint| fingerprint.content)
+        };
         let changed = found
             .keys()
             .chain(self.files.keys())
@@ -107,7 +109,7 @@ impl Sources {
 }
 
 /// The file as it is. It is read only if it was touched.
-fn stamp(path: &Path, before: Option<&Stamp>) -> io::Result<Stamp> {
+fn fingerprint(path: &Path, before: Option<&FileFingerprint>) -> io::Result<FileFingerprint> {
     let meta = path.metadata()?;
     let (len, modified) = (meta.len(), meta.modified().ok());
     if let Some(before) = before
@@ -122,5 +124,5 @@ fn stamp(path: &Path, before: Option<&Stamp>) -> io::Result<Stamp> {
         std::fs::File::open(path)?.take(MAX_READ).read_to_end(&mut bytes)?;
         bytes.hash(&mut hasher);
     }
-    Ok(Stamp { len, modified, content: hasher.finish() })
+    Ok(FileFingerprint { len, modified, content: hasher.finish() })
 }

@@ -57,7 +57,7 @@ pub(super) fn create(target: &Path, files: &Files) -> Result<()> {
     check_free(target)?;
     fs::rename(draft.path(), target)
         .with_context(|| format!("`{}` cannot be made; nothing was kept", target.display()))?;
-    // What it names is not there any more.
+    // The file that it names no longer exists.
     let _ = draft.keep();
     Ok(())
 }

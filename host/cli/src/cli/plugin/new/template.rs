@@ -15,7 +15,7 @@ struct Template {
     /// Whether a name cannot begin with a digit.
     #[serde(default)]
     letter_first: bool,
-    /// What of the archive goes into the project: destination and source.
+    /// The files of the archive that go into the project: destination and source.
     vendor: BTreeMap<String, String>,
 }
 

@@ -14,7 +14,7 @@ use bub_types::text::one_line;
 use serde_json::Value;
 use std::path::Path;
 
-/// What came of a recorded call.
+/// The outcome of a recorded call.
 pub(super) enum Outcome {
     Same,
     /// It differed, and its file says so now.
@@ -88,7 +88,7 @@ async fn started(
         name: &plugin.name,
         bytes: Some(bytes),
         settings,
-        grants: inside(wanted.iter().map(String::as_str), plugin.provider.as_deref()),
+        grants: inside(&wanted, plugin.provider.as_deref()),
         provider: plugin.provider.as_deref(),
         selects: plugin.implements(Hook::Selector),
         is_alone: true,
@@ -114,7 +114,7 @@ async fn play((_, sandbox): &(Table, Sandbox), call: &RecordedCall, file: &Path,
             "`{call}` was not called: this build does not export it, or does not request its grant"
         )));
     };
-    // What the call was given.
+    // The arguments of the call.
     played.arguments.clone_from(&call.arguments);
     (played.config, played.turn) = (call.config.clone(), call.turn.clone());
     let (before, after) = (fixtures::outcome(call), fixtures::outcome(&played));

@@ -1,0 +1,99 @@
+//! Events with cursors, so that a reader that was cut off goes on where it was, at any worker.
+//!
+//! One process keeps the newest in memory. Workers of a database write theirs to a table, a batch at a time and behind the
+//! turns, and read from there.
+
+mod json;
+mod local;
+mod shared;
+
+use anyhow::Result;
+use bub_runtime::host::EventBus;
+use local::Ring;
+use shared::Table;
+use std::sync::Arc;
+
+/// Events that are kept for readers that come back.
+const KEPT: usize = 4096;
+
+/// Events of one read.
+const MAX_READ: usize = 256;
+
+/// An event as readers get it.
+#[derive(Debug, Clone)]
+pub struct LoggedEvent {
+    /// Its position: a reader that has it goes on behind it.
+    pub cursor: i64,
+    /// The session; empty where the event has none.
+    pub session: String,
+    /// Its name.
+    pub name: String,
+    /// Its data, as JSON.
+    pub data: String,
+}
+
+/// What a reader gets next.
+#[derive(Debug)]
+pub struct Batch {
+    /// The number of events before these that are not kept any more; `None`: unknown, and some may be.
+    pub missed: Option<u64>,
+    /// Events, in order.
+    pub events: Vec<LoggedEvent>,
+}
+
+/// The events of a gateway.
+#[derive(Clone)]
+pub(crate) enum EventLog {
+    Local(Arc<Ring>),
+    Shared(Arc<Table>),
+}
+
+/// Reads events from a cursor on.
+pub struct EventReader {
+    log: EventLog,
+    cursor: i64,
+}
+
+impl EventReader {
+    /// Waits for the next events. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The database of the workers cannot be read. The reader can be asked again.
+    pub async fn next(&mut self) -> Result<Batch> {
+        let (batch, cursor) = match &self.log {
+            EventLog::Local(ring) => ring.after(self.cursor).await,
+            EventLog::Shared(table) => table.after(self.cursor).await?,
+        };
+        self.cursor = cursor;
+        Ok(batch)
+    }
+}
+
+impl EventLog {
+    /// Starts to log the events of a bus.
+    pub(crate) fn fill(&self, bus: &EventBus) {
+        match self {
+            Self::Local(ring) => drop(tokio::spawn(Arc::clone(ring).fill(bus.subscribe()))),
+            Self::Shared(table) => drop(tokio::spawn(Arc::clone(table).fill(bus.subscribe()))),
+        }
+    }
+
+    /// A reader of the events after a cursor, or of those from now on.
+    pub(crate) async fn read(&self, after: Option<i64>) -> Result<EventReader> {
+        let cursor = match (after, self) {
+            (Some(after), _) => after,
+            (None, Self::Local(ring)) => ring.last(),
+            (None, Self::Shared(table)) => table.last().await?,
+        };
+        Ok(EventReader { log: self.clone(), cursor })
+    }
+
+    pub(crate) fn local() -> Self {
+        Self::Local(Arc::default())
+    }
+
+    pub(crate) fn shared(database: &bub_postgres::Database) -> Self {
+        Self::Shared(Arc::new(Table::new(database.clone())))
+    }
+}
