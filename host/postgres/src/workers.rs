@@ -13,8 +13,9 @@ const FORGET: &str = "WITH gone AS (DELETE FROM worker WHERE seen < clock_timest
                       INSERT INTO worker AS w (id, host, program, plugins) VALUES ($1, $2, $3, $4) \
                       ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp(), plugins = excluded.plugins";
 
-const LIST: &str = "SELECT host, program, extract(epoch FROM clock_timestamp() - started)::double precision, \
-                    extract(epoch FROM clock_timestamp() - seen)::double precision, plugins FROM worker \
+/// Both durations are measured at one moment, so that nothing was heard of before it started.
+const LIST: &str = "SELECT host, program, extract(epoch FROM statement_timestamp() - started)::double precision, \
+                    extract(epoch FROM statement_timestamp() - seen)::double precision, plugins FROM worker \
                     ORDER BY started, id";
 
 const REMOVE: &str = "DELETE FROM worker WHERE id = $1";
