@@ -17,7 +17,7 @@ pub struct Erasure {
     receipt: Option<Draft>,
 }
 
-/// What an erasure does with an entry.
+/// The treatment of an entry by an erasure.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// It is kept.
@@ -77,7 +77,7 @@ impl Erasure {
         self.receipt.as_ref()
     }
 
-    /// What happens to an entry of the tape.
+    /// The verdict on an entry of the tape.
     pub fn verdict(&self, entry: &Entry) -> Verdict {
         match self.chosen.get(&entry.id) {
             Some(digest) if *digest == digest_of(entry) && entry.begins_phase() => {

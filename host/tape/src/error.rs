@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum Error {
     /// An I/O error. `action` names the attempted operation and the tape.
     Io {
-        /// What was attempted.
+        /// The attempted action.
         action: String,
         /// The system error.
         source: io::Error,

@@ -1,4 +1,4 @@
-//! Who holds the lease of a tape.
+//! The holder of a tape's lease.
 
 use std::fmt;
 

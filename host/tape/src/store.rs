@@ -14,7 +14,7 @@ use super::name::family;
 use super::query::Query;
 use super::search::{Hit, Search};
 
-/// What every operation of a [`Store`] returns.
+/// The return type of every operation of a [`Store`].
 pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
 
 /// Entries per step of the default implementations.
@@ -43,7 +43,7 @@ pub struct Batch {
     pub expect_last: Option<u64>,
 }
 
-/// What a reset does with the entries.
+/// The effect of a reset on the entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reset {
     /// The archive's name, from [`Store::archive_name`]; `None`: the entries are not kept.

@@ -19,7 +19,7 @@ pub const PAGE: usize = 512;
 /// See [`PAGE`].
 pub const PAGE_BYTES: usize = 4 << 20;
 
-/// What a store holds under a name.
+/// An item of a store: a tape, a sidecar or an archive, by its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holding {
     /// The name of a tape, a sidecar or an archive.

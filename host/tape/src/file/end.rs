@@ -19,7 +19,7 @@ pub(super) struct End {
     pub(super) tail: Tail,
 }
 
-/// What follows the last newline.
+/// The bytes after the last newline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tail {
     Nothing,

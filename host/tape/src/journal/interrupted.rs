@@ -12,7 +12,7 @@ pub struct InterruptedSession {
 }
 
 impl InterruptedSession {
-    /// What the last turn left that is not on the tape, or not known to be.
+    /// The part of the last turn that is not on the tape, or not known to be.
     pub fn left(&self) -> Option<&Recovered> {
         self.left.as_ref()
     }

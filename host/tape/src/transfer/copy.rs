@@ -13,7 +13,7 @@ use super::{Holding, Transfer};
 /// Names that are requested at once.
 const NAMES: usize = 1000;
 
-/// What a copy does at the moment.
+/// The current step of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Compares what the target has already.
@@ -27,7 +27,7 @@ pub enum Step {
 /// Called with the step and the number of entries that it has seen.
 pub type Progress<'a> = &'a mut (dyn FnMut(Step, u64) + Send);
 
-/// What was copied or compared.
+/// The totals of a copy or a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Tapes with entries.
@@ -55,7 +55,7 @@ impl Totals {
 pub struct Difference {
     /// The tape, sidecar or archive.
     pub name: String,
-    /// What differs.
+    /// The description of the difference.
     pub text: String,
 }
 
