@@ -6,7 +6,7 @@ CREATE TABLE bub_schema (
 );
 INSERT INTO bub_schema (version, oldest) VALUES (1, 1);
 
--- A tape and its sidecars. Whoever writes one of them locks this row first. `key` is the key of the last commit that had one.
+-- A tape and its sidecars. A writer of one locks this row first. `key` is the key of the last commit that had one.
 CREATE TABLE family (
     name text COLLATE "C" PRIMARY KEY,
     key bytea
@@ -51,8 +51,8 @@ CREATE TABLE gram (
 CREATE INDEX gram_grams ON gram USING gin (grams);
 CREATE INDEX gram_all ON gram (tape, id) WHERE grams IS NULL;
 
--- Who may write in the name of something: of a session, of a schedule, of a channel's cursor. A row is never deleted, since
--- its epoch must grow. `until` is by the database's clock; null: released.
+-- Leases: each is the right to write in the name of something, such as a session, a schedule or a channel's cursor. A
+-- row is never deleted, since its epoch must grow. `until` is by the database's clock; null: released.
 CREATE TABLE lease (
     name text COLLATE "C" PRIMARY KEY,
     epoch bigint NOT NULL,

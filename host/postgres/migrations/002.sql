@@ -1,4 +1,4 @@
--- Whose process holds a lease, for messages to those who wait.
+-- The process that holds a lease, for messages to waiting processes.
 ALTER TABLE lease ADD COLUMN holder bytea;
 
 -- Records of turns that have not ended, in parts of one flush each. The name is that of the lease, and `epoch` that of the
@@ -11,7 +11,7 @@ CREATE TABLE journal (
     PRIMARY KEY (lease, epoch, part)
 ) WITH (fillfactor = 70, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1);
 
--- What a turn probably reads of its tape and of the sidecars, in one answer. A row has a `what`:
+-- The rows that a turn probably reads of its tape and of the sidecars, in one answer. A row has a `what`:
 --
 -- - `tape`: a tape follows. `id` is its last id, and `place` the id from which on the entries of the window are all that
 --   there are; 0: of the whole tape.

@@ -1,5 +1,6 @@
--- What `serve` keeps outside of tapes, for all workers of a database. A worker is a process: the row of its lease, which is
--- renewed as long as it runs. What it has accepted is its own until the lease has ended; then another worker adopts it.
+-- The state of `serve` outside of tapes, for all workers of a database. A worker is a process: the row of its lease,
+-- which is renewed as long as it runs. Messages that it has accepted are its own until the lease has ended; then
+-- another worker adopts them.
 -- Texts of other authors are bytes, as in the tables of tapes.
 
 -- The sessions that had a message, by tape. A message is queued under the lock of its session's row.
@@ -10,7 +11,7 @@ CREATE TABLE session (
 );
 CREATE INDEX session_id ON session (substr(id, 1, 256), tape);
 
--- What callers with a quota have used: sessions that they have started, and bytes that they have added on a day.
+-- The usage of callers with a quota: sessions that they have started, and bytes that they have added on a day.
 CREATE TABLE caller (
     name text COLLATE "C" PRIMARY KEY,
     sessions bigint NOT NULL DEFAULT 0,

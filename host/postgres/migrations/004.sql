@@ -1,4 +1,4 @@
--- What several workers know of one home: usage and budgets, breakers, plugins, and the workers themselves.
+-- The state that several workers of one home share: usage and budgets, breakers, plugins, and the workers themselves.
 
 -- The day of a worker whose local time is that many seconds ahead of UTC, by the database's clock.
 CREATE FUNCTION day_1(ahead integer) RETURNS date LANGUAGE sql AS $$
@@ -105,7 +105,7 @@ BEGIN
 END
 $$;
 
--- What is known of the faults of one hook of a plugin's bytes, as JSON. `version` is never used twice.
+-- The faults of one hook of a plugin's bytes, as JSON. `version` is never used twice.
 CREATE SEQUENCE breaker_version;
 CREATE TABLE breaker (
     digest text COLLATE "C" NOT NULL,

@@ -1,4 +1,5 @@
-//! What an operator should know of a database: its version, its settings, its standbys, and what is between.
+//! A database as an operator should know it: its version, its settings, its standbys, and the connection pooling in
+//! front of it.
 
 mod pooling;
 
@@ -49,7 +50,7 @@ pub struct Facts {
     pub sees_standbys: bool,
     /// How many seconds the database's clock is ahead of this machine's.
     pub clock_ahead: f64,
-    /// What is between this program and the server.
+    /// The connection pooling between this program and the server.
     pub pooling: Pooling,
     /// Limits that the sessions of this program do not have.
     pub unlimited: Vec<String>,

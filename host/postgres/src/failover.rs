@@ -1,4 +1,4 @@
-//! What a failover has lost.
+//! Detects the writes that a failover has lost.
 //!
 //! A standby that is not synchronous may lack the last transactions that its primary has acknowledged. Statements whose loss
 //! matters therefore return a [`MARK`] in one more column, with no round trip of its own: the transaction, the position of the write-ahead log

@@ -1,9 +1,10 @@
 //! Leases and journals of turns in the database, for several processes.
 //!
-//! A turn's lease is `session:TAPE`. One call claims it, and answers what an interrupted turn left or what the turn will
-//! read ([`Snapshot`]). Records of the journal are collected in memory and written behind the turn, each part by one
-//! statement that the lease fences; they are waited for before an effect outside of the tape alone. What a crash takes from
-//! memory was seen by its turn alone. The release is one statement behind the answer, which also empties the journal.
+//! A turn's lease is `session:TAPE`. One call claims it, and answers what an interrupted turn left or what the turn
+//! will read ([`Snapshot`]). Records of the journal are collected in memory and written behind the turn, each part by
+//! one statement that the lease fences; they are waited for before an effect outside of the tape alone. Records that a
+//! crash takes from memory were seen by their turn alone. The release is one statement behind the answer, which also
+//! empties the journal.
 
 mod held;
 mod holder;
@@ -47,7 +48,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct TurnSettings {
     /// How long a turn waits for another turn of its session.
     pub lock_wait: Duration,
-    /// What turns look up on their tapes. Those answers come with the lease.
+    /// The lookups of turns on their tapes. Their answers come with the lease.
     pub lookups: Vec<Lookup>,
 }
 
@@ -56,7 +57,7 @@ pub struct PostgresJournals {
     shared: Arc<Shared>,
 }
 
-/// What the claims of this process share.
+/// The state that the claims of this process share.
 struct Shared {
     store: Arc<PostgresStore>,
     leases: Leases,

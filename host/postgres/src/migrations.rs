@@ -6,7 +6,7 @@
 //! - A migration to version N only *expands*: it adds tables, nullable columns or columns with a default, indexes, and
 //!   functions under names of their own (`append_1`, then `append_2`). Nothing that version N-1 of the program reads or
 //!   calls changes its meaning, and no constraint refuses what that program writes.
-//! - What version N no longer uses is dropped by the migration to N+1 at the earliest, which raises `oldest` to N.
+//! - The migration to N+1 is the earliest that drops objects which version N no longer uses; it raises `oldest` to N.
 //! - An index of a table that may be large is made `CONCURRENTLY`, outside of the migration's transaction.
 //!
 //! The row of `bub_schema` says which version the schema has, and which is the oldest program that may use it. A program of

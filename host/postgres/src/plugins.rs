@@ -27,7 +27,7 @@ const WRITE: &str = "SELECT new_version, new_stamp, old_stamp, old_version, old_
 const SWEEP: &str = "DELETE FROM plugin_file f WHERE at < clock_timestamp() - interval '1 hour' \
                      AND NOT EXISTS (SELECT FROM plugin p WHERE p.digest = f.digest)";
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PluginKind {
     /// A plugin of the user, or the settings of an embedded one.
@@ -53,7 +53,7 @@ impl PluginKind {
 /// Which row there is, and a text that changes with each write of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginVersion {
-    /// What it is about.
+    /// The subject of the row.
     pub kind: PluginKind,
     /// The name, or the digest.
     pub name: String,
@@ -81,7 +81,7 @@ pub struct PluginRow {
 /// A row to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct NewPlugin<'a> {
-    /// What it is about.
+    /// The subject of the row.
     pub kind: PluginKind,
     /// The name, or the digest.
     pub name: &'a str,
@@ -95,7 +95,7 @@ pub struct NewPlugin<'a> {
     pub base: Option<&'a str>,
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The new row's version.

@@ -43,7 +43,7 @@ const REPORT: &str = "SELECT t.today - date '1970-01-01', t.today - u.day, u.mod
 const RECENT: &str = "SELECT model, weighed, prompt FROM usage_call WHERE weighed > 0 AND NOT estimated \
                       ORDER BY at DESC LIMIT $1";
 
-/// Whose tokens are counted together.
+/// The calls whose tokens are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
     /// All calls.

@@ -24,7 +24,7 @@ const RETRY: Duration = Duration::from_millis(500);
 /// How many failures in a row a waiter accepts.
 const FAILURES: u64 = 3;
 
-/// What was appended and what is in the database, in bytes.
+/// The bytes that were appended, and those that are in the database.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     written: u64,
@@ -41,7 +41,7 @@ pub(super) struct Records {
     some: Notify,
     /// They are waited for.
     urgent: Notify,
-    /// What the last failure was.
+    /// The last failure.
     failure: Mutex<Option<String>>,
 }
 

@@ -10,7 +10,7 @@ use crate::lease::{Fence, Lease};
 use crate::store::PostgresStore;
 use crate::turn_store::Snapshot;
 
-/// What became of a lease.
+/// The phase of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Held,
@@ -53,7 +53,7 @@ impl TurnState {
         *self.snapshot.lock() = Some(Arc::new(snapshot));
     }
 
-    /// What the turn can read without asking.
+    /// The snapshot that the turn can read without a query.
     pub(crate) fn snapshot(&self) -> Option<Arc<Snapshot>> {
         let snapshot = self.snapshot.lock().clone()?;
         (self.phase() == Phase::Held && self.lease.is_valid()).then_some(snapshot)

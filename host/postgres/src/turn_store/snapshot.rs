@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use super::window::Window;
 use crate::store::{damaged, entry_at};
 
-/// What a turn can read without asking.
+/// The rows that a turn can read without a query.
 pub(crate) struct Snapshot {
     tape: String,
     windows: BTreeMap<String, Window>,

@@ -42,7 +42,7 @@ async fn a_write_that_the_standby_lacks_is_noticed_by_the_next_one_and_nothing_i
     assert!(matches!(&stored, Outcome::Stored(ids) if *ids == [2]), "{stored:?}");
     primary.kill();
     standby.promote(&primary);
-    // What follows the lost entry does not take its place.
+    // An entry that follows the lost one does not take its place.
     let mut next = commit("3", vec![message("user", "next")]);
     next.batches[0].expect_last = Some(2);
     let refused = store.commit(next).await.unwrap_err();
