@@ -43,7 +43,7 @@ fn main() {
     }
     let wit = root.join("wit");
     let signatures = signatures::table(&[&wit, &wit.join("trial")]);
-    // What plugins say of themselves is kept for as long as they are asked in the same words.
+    // The answers of plugins about themselves are kept for as long as they are asked in the same words.
     fs::write(out.join("contracts.sha256"), hex(&Sha256::digest(&signatures))).expect("OUT_DIR can be written");
     fs::write(out.join("signatures.rs"), signatures).expect("OUT_DIR can be written");
     require_target();
@@ -61,7 +61,7 @@ fn main() {
         let mut compressed = ZlibEncoder::new(Vec::new(), Compression::best());
         compressed.write_all(&bytes).expect("a vector takes what is written");
         write("wasm.zlib", &compressed.finish().expect("a vector takes what is written"));
-        // What is known of them is written here: a start needs nothing else of those whose compiled code is kept.
+        // The outlines are written here: a start needs nothing else of guests whose compiled code is kept.
         write("rs", known(guest, &bytes).as_bytes());
     }
 }
@@ -118,7 +118,7 @@ fn build(guests: &Path, target_dir: &Path) {
     for guest in EMBEDDED {
         cargo.args(["--package", guest]);
     }
-    // What is meant for this machine's code, or for clippy, must not reach the guests.
+    // Settings for this machine's code, or for clippy, must not reach the guests.
     for name in [
         "RUSTFLAGS",
         "CARGO_ENCODED_RUSTFLAGS",

@@ -1,5 +1,5 @@
-//! What the contracts say of each function that a plugin may export, written out, so that a plugin with another one can be
-//! told which it is.
+//! The signature in the contracts of each function that a plugin may export, written out, so that a plugin with another
+//! one can be told which it is.
 
 use std::fmt::Write;
 use std::path::Path;

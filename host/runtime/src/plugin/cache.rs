@@ -78,12 +78,12 @@ pub(super) struct Note {
     pub(super) memory_mib: u64,
 }
 
-/// What plugins said of themselves when they were asked: they are asked once, and again when their bytes, their configuration
-/// or the contracts change.
+/// The cached introductions of plugins: plugins are asked once, and again when their bytes, their configuration or the
+/// contracts change.
 pub(super) struct Described;
 
 impl Described {
-    /// What the plugin said.
+    /// The introduction of the plugin.
     pub(super) fn read(cache: &Cache, plugin: &Plugin) -> Option<Introduction> {
         cache.described(&Self::name(plugin))
     }
@@ -216,7 +216,7 @@ impl Cache {
         }
     }
 
-    /// What a plugin has said of itself, under that name.
+    /// The introduction of a plugin, under that name.
     fn described(&self, name: &str) -> Option<Introduction> {
         serde_json::from_slice(&self.dir.as_ref()?.read(name, MAX_DESCRIBED)?).ok()
     }

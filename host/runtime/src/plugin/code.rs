@@ -45,7 +45,7 @@ pub struct Queried {
     pub manifest: bool,
 }
 
-/// What a plugin says of itself when it is asked.
+/// A plugin's answers about itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Introduction {
     /// Its tools.

@@ -45,9 +45,9 @@ const RESERVED: [&str; 29] = [
 
 /// A command of a plugin.
 pub struct Command {
-    /// What is typed behind `bub-wasm`: small letters, digits and hyphens, a letter first.
+    /// The word behind `bub-wasm`: small letters, digits and hyphens, a letter first.
     pub name: String,
-    /// What it does, on one line.
+    /// The description, on one line.
     pub about: String,
 }
 

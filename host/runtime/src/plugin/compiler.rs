@@ -28,7 +28,7 @@ pub const COMMAND: &str = "compile-plugin";
 /// One component at a time in this process: turns run beside it, and want the other cores.
 static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// What is kept of what the child says on its stderr, in bytes.
+/// The bytes of the child's stderr that are kept.
 const MAX_SAID: u64 = 4096;
 
 /// How long the child may take by the wall, beside four times what it may take of a processor. It runs at a low
@@ -45,7 +45,7 @@ const MIB_PER_THREAD: u64 = 256;
 /// be reserved before the bound is set, and stay outside it.
 const ARENA_KIB: u32 = 32 << 10;
 
-/// What the child exits with when the bytes are no component that this engine takes.
+/// The child's exit code when the bytes are no component that this engine takes.
 const NOT_TAKEN: u8 = 3;
 
 /// Why there is no compiled code.
@@ -80,7 +80,7 @@ impl CompileFailure {
 ///
 /// # Errors
 ///
-/// What is wrong with the bytes, or which bound they break.
+/// The bytes are invalid, or break a bound. The error says which.
 pub(super) async fn component(
     engines: &Engines,
     cache: &Cache,
@@ -278,7 +278,7 @@ async fn talk(mut child: Child, bytes: &[u8]) -> io::Result<(ExitStatus, Vec<u8>
     Ok((status, code?, bub_types::text::one_line(&String::from_utf8_lossy(&said?))))
 }
 
-/// What the end of a child says of the bytes that it was given.
+/// The meaning of a child's exit for the bytes that it was given.
 fn trouble(status: ExitStatus, said: &str, limits: &Limits) -> CompileError {
     const SIGKILL: i32 = 9;
     const SIGINT: i32 = 2;

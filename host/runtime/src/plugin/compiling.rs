@@ -17,7 +17,7 @@ fn lock() -> MutexGuard<'static, Compiling> {
     NOW.lock()
 }
 
-/// What is being compiled now.
+/// The current progress of the compilations.
 pub fn now() -> Compiling {
     lock().clone()
 }

@@ -1,4 +1,4 @@
-//! What a plugin says of itself: what its manifest declares, and what it answers where that says nothing.
+//! The introduction of a plugin: what its manifest declares, and what it answers where that says nothing.
 
 use super::code::{Introduction, Queried};
 use super::command;

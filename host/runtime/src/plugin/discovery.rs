@@ -27,7 +27,7 @@ pub(super) const SETTLE_TIME: Duration = Duration::from_millis(100);
 /// How long to wait for a truncated file, which may still be copied, before it is reported.
 const COPY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What every WebAssembly file begins with, and how long that is with the version behind it.
+/// The first bytes of every WebAssembly file, and how long they are with the version behind them.
 const MAGIC: &[u8] = b"\0asm";
 const HEADER: usize = 8;
 

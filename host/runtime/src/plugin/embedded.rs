@@ -9,14 +9,14 @@ use std::io::Read;
 /// A guest inside this program, and what it holds unless the configuration takes it away.
 pub(super) struct Embedded {
     pub name: &'static str,
-    /// What is known of it without its bytes: a start needs no more, once its compiled code is kept.
+    /// The facts that are known without its bytes: a start needs no more, once its compiled code is kept.
     pub outline: EmbeddedOutline,
     pub grants: &'static [Grant],
     /// The component, compressed.
     compressed: &'static [u8],
 }
 
-/// What `build.rs` reads of a guest.
+/// The facts that `build.rs` reads of a guest.
 pub(super) struct EmbeddedOutline {
     /// SHA-256 of the bytes, in hex.
     pub digest: &'static str,

@@ -154,7 +154,7 @@ fn config(reservation: u64) -> Result<Config> {
     // A turn can be replayed bit for bit only if arithmetic has one answer.
     config.cranelift_nan_canonicalization(true);
     config.relaxed_simd_deterministic(true);
-    // What a guest may use, listed: an update of wasmtime must not widen what is accepted.
+    // The features that a guest may use, listed: an update of wasmtime must not widen what is accepted.
     config.wasm_component_model(true);
     config.concurrency_support(false);
     config.wasm_simd(true);

@@ -10,7 +10,7 @@ use wasmtime::Error;
 /// Characters that a fault's line shows of what the guest wrote.
 const SHOWN: usize = 800;
 
-/// What Python's tracebacks begin with.
+/// The first line of Python's tracebacks.
 const TRACEBACK: &str = "Traceback (most recent call last)";
 
 /// A call that the guest broke. Its instance is gone; the next call gets a new one.
@@ -20,13 +20,13 @@ pub struct Fault {
     pub plugin: String,
     /// The WIT name of the export that ran.
     pub hook: &'static str,
-    /// What it did.
+    /// The kind of the fault.
     pub kind: FaultKind,
     /// The end of what it wrote to stdout and stderr in this call, fit to be shown. None, where it wrote nothing.
     pub output: Option<Arc<str>>,
 }
 
-/// What a guest did to end its call.
+/// The way in which a guest broke its call.
 #[derive(Debug, Clone)]
 pub enum FaultKind {
     /// A trap of WebAssembly, by its name.
@@ -37,7 +37,7 @@ pub enum FaultKind {
     OutOfFuel {
         /// How much it had, in units of wasmtime's operator cost.
         units: u64,
-        /// What ran at last, where the guest has names of its functions.
+        /// The function that ran at last, where the guest has names of its functions.
         place: Option<String>,
     },
     /// All its memories and tables together would exceed this, in bytes.
@@ -52,7 +52,7 @@ pub enum FaultKind {
     TooMuchKept(usize),
     /// It made the turn hold so much, in bytes, that the call of another plugin had no room left.
     FilledTurn {
-        /// What it made the turn hold, in bytes.
+        /// The bytes that it made the turn hold.
         bytes: usize,
         /// How that call ended.
         broke: Box<Fault>,
@@ -61,7 +61,7 @@ pub enum FaultKind {
     TooManyCalls(u32),
     /// It held more handles than this.
     TooManyHandles(usize),
-    /// What it answered is not what the contract asks for.
+    /// Its answer is not what the contract asks for.
     Contract(String),
     /// It could not be opened, for this reason: it does not compile, or it is not what it declares.
     NotLoaded(String),
@@ -86,7 +86,7 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
-    /// What the guest wrote beside what its kind says already. None, where that is nothing.
+    /// The guest's output beside what its kind says already. None, where that is nothing.
     pub fn wrote(&self) -> Option<&str> {
         let output = self.output.as_deref()?;
         let beside = match (&self.kind, output.rfind("panicked at ")) {

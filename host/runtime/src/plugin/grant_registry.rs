@@ -61,7 +61,7 @@ impl Configured {
         all
     }
 
-    /// What an earlier version was granted, and the one that replaced it still is.
+    /// The grants that an earlier version had, and the one that replaced it still has.
     fn given_to_superseded(&self, plugin: &Plugin, now: &Grants) -> Option<Grants> {
         let versions = self.superseded.get(&plugin.name)?;
         let (_, grants) = versions.iter().find(|(digest, _)| *digest == plugin.digest)?;
@@ -174,7 +174,7 @@ impl GrantRegistry {
         plugin.source == Source::User && !self.configured().plugins.get(&plugin.name).is_some_and(is_said)
     }
 
-    /// What the user says of a workspace's plugin of those bytes; none, when it may not run.
+    /// The user's settings for a workspace's plugin of those bytes; none, when it may not run.
     pub fn trusted(&self, digest: &str) -> Option<bub_config::Trusted> {
         self.configured().trusted.get(digest).cloned()
     }
@@ -184,7 +184,7 @@ impl GrantRegistry {
         self.configured().plugins.contains_key(name)
     }
 
-    /// What holds at this moment.
+    /// The configuration that is in force at this moment.
     fn configured(&self) -> Arc<Configured> {
         self.invalidate();
         self.configured.read().clone()

@@ -29,7 +29,7 @@ pub(super) fn checksum(code: &[u8]) -> [u8; CHECKSUM] {
 ///
 /// # Errors
 ///
-/// What the system says when it cannot be read.
+/// The system's error when it cannot be read.
 pub(super) fn whole(file: &File) -> io::Result<Option<u64>> {
     let Some(code) = file.metadata()?.len().checked_sub(CHECKSUM as u64).filter(|code| *code <= MAX_IMAGE) else {
         return Ok(None);

@@ -10,13 +10,13 @@ const MAX_DEPTH: usize = 64;
 ///
 /// # Errors
 ///
-/// What is wrong with it, fit for an error message.
+/// The text is invalid. The error describes the problem, fit for an error message.
 pub fn check(text: &str) -> Result<(), String> {
     check_depth(text)?;
     serde_json::from_str::<&serde_json::value::RawValue>(text).map(drop).map_err(|error| format!("no JSON: {error}"))
 }
 
-/// What [`check`] accepts, if it is an object.
+/// The object in a text that [`check`] accepts.
 ///
 /// # Errors
 ///
@@ -34,7 +34,8 @@ pub fn parse(text: &str) -> Result<serde_json::Value, String> {
 
 /// A scan before the parser sees the text, because the parser recurses.
 fn check_depth(text: &str) -> Result<(), String> {
-    // What has so few brackets, wherever they stand, cannot nest deeper; most texts have, and counting them is quick.
+    // A text with so few brackets, wherever they stand, cannot nest deeper; most texts have few, and counting them is
+    // quick.
     if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= MAX_DEPTH {
         return Ok(());
     }

@@ -33,7 +33,7 @@ pub enum Opening {
     All,
 }
 
-/// What plugins are loaded with.
+/// The context that plugins are loaded with.
 #[derive(Clone, Copy)]
 pub struct LoadContext<'a> {
     /// The configuration: directories, settings and limits of plugins.
@@ -56,7 +56,7 @@ pub struct LoadContext<'a> {
     pub compiles_quickly: bool,
 }
 
-/// What a plugin is made of before anything of it has run.
+/// A plugin before anything of it has run.
 pub(super) struct Candidate<'a> {
     pub name: &'a str,
     pub source: Source,

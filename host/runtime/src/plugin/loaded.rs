@@ -57,17 +57,17 @@ pub struct Plugin {
     pub digest: String,
     /// The hooks that it implements.
     pub hooks: Vec<Hook>,
-    /// What it says of itself.
+    /// Its manifest.
     pub manifest: Manifest,
     /// The grants that it asks for; none, when it has no manifest: then the user's word alone counts.
     pub wants: Option<Grants>,
     /// Names that no file may claim.
     pub(super) reserved: Vec<&'static str>,
-    /// What an embedded guest holds where the configuration is silent.
+    /// The grants of an embedded guest where the configuration is silent.
     pub table: Grants,
-    /// What its faults do.
+    /// The consequence of its faults.
     pub on_fault: OnFault,
-    /// What it may use up.
+    /// The limits on what it may use up.
     pub limits: Limits,
     /// Its table of the configuration.
     pub config: serde_json::Map<String, serde_json::Value>,
@@ -83,9 +83,9 @@ pub struct Plugin {
     pub(super) exported: Exported,
     /// The names of all that it imports.
     pub(super) imported: BTreeSet<String>,
-    /// What it can be asked about itself.
+    /// The questions that it can answer about itself.
     pub(super) asked: Queried,
-    /// What it is compiled from.
+    /// The bytes that it is compiled from.
     pub(super) bytes: ComponentBytes,
     /// The compiled component, linked for the engine with a pool: there once it was opened.
     pub(super) code: OnceLock<Box<dyn LinkedCode>>,

@@ -1,4 +1,4 @@
-//! What a plugin says of itself, read without running it.
+//! The description that a plugin gives of itself, read without running it.
 
 mod declared;
 
@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 64 << 10;
 const MAX_WANTS: usize = 256;
 const MAX_GRANT: usize = 4096;
 
-/// What a plugin is and what it wants.
+/// The description of a plugin, and the grants that it asks for.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -29,7 +29,7 @@ pub struct Manifest {
     /// Its own version.
     #[serde(default)]
     pub version: String,
-    /// What it does, in a sentence.
+    /// Its purpose, in a sentence.
     #[serde(default)]
     pub about: String,
     /// The grants that it asks for.
@@ -72,7 +72,7 @@ pub enum AfterTurnScope {
 pub struct GrantRequest {
     /// `tape:read`, `http:api.example.com`, ...
     pub grant: Grant,
-    /// What it needs it for, in the author's words.
+    /// The reason, in the author's words.
     pub why: String,
 }
 

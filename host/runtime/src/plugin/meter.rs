@@ -1,4 +1,4 @@
-//! What calls into plugins come to, counted where they are made.
+//! Counts of calls into plugins, taken where the calls are made.
 
 use super::fault::{Fault, FaultKind};
 use parking_lot::{Mutex, MutexGuard};
@@ -21,9 +21,9 @@ pub struct Count {
     pub fuel: u64,
     /// Fuel of the one that used most.
     pub most_fuel: u64,
-    /// What the last that was broken ended with.
+    /// The fault of the last call that was broken.
     pub fault: Option<FaultKind>,
-    /// What it wrote to stdout and stderr in that call, beside what the fault says.
+    /// The guest's output to stdout and stderr in that call, beside what the fault says.
     pub output: Option<Arc<str>>,
 }
 
@@ -52,7 +52,7 @@ impl Meter {
         }
     }
 
-    /// What the calls into that plugin come to so far, by export.
+    /// The counts of the calls into that plugin so far, by export.
     pub fn of(&self, plugin: &str) -> BTreeMap<&'static str, Count> {
         self.all().get(plugin).cloned().unwrap_or_default()
     }

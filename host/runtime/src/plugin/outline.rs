@@ -1,4 +1,5 @@
-//! What the bytes of a component say before it is compiled: the names of its imports and exports, and its manifest.
+//! The facts that the bytes of a component state before it is compiled: the names of its imports and exports, and its
+//! manifest.
 //!
 //! `build.rs` reads the outlines of the guests that the program carries with the same code.
 

@@ -40,7 +40,7 @@ pub struct Quarantine {
     slow: Option<Mutex<BTreeMap<Key, String>>>,
 }
 
-/// Whose call of which hook it is: what faults are counted by.
+/// The key that faults are counted by: the hook, and the caller whose call it is.
 #[derive(Debug, Clone, Copy)]
 pub struct CircuitKey<'a> {
     /// The export's name.
@@ -60,7 +60,7 @@ pub(crate) struct Permit {
     pub(crate) wait: Duration,
 }
 
-/// What a fault has led to.
+/// The consequence of a fault.
 pub(crate) struct Consequence {
     /// The quarantine that starts now, if any.
     pub(crate) circuit: Option<OpenCircuit>,

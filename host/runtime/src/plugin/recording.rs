@@ -29,7 +29,7 @@ pub struct RecordedCall {
     pub call: String,
     /// Its arguments, without handles.
     pub arguments: Value,
-    /// What the export returned; absent where it ended in a fault.
+    /// The value that the export returned; absent where it ended in a fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
     /// Why it returned nothing.
@@ -38,15 +38,15 @@ pub struct RecordedCall {
     /// The calls of imports, in order.
     #[serde(default)]
     pub imports: Vec<ImportCall>,
-    /// What the wall clock said, in seconds since 1970, in order.
+    /// The readings of the wall clock, in seconds since 1970, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock: Vec<f64>,
-    /// What random numbers were made of, in hex.
+    /// The seed of random numbers, in hex.
     pub random: String,
     /// The plugin's table of the configuration.
     #[serde(default)]
     pub config: Map<String, Value>,
-    /// What hooks saw of the turn; null outside of a turn.
+    /// The turn as hooks saw it; null outside of a turn.
     #[serde(default)]
     pub turn: Value,
 }
@@ -59,11 +59,11 @@ pub struct ImportCall {
     pub function: String,
     /// Its arguments, handles as `(handle)`.
     pub arguments: Vec<Value>,
-    /// What it returned.
+    /// The value that it returned.
     pub answer: Value,
 }
 
-/// What a host records or plays back; by default nothing.
+/// The recordings or playbacks of a host; by default none.
 #[derive(Default)]
 pub struct Recordings(RwLock<Vec<Active>>);
 
@@ -89,7 +89,7 @@ impl Recordings {
         matches!(&**self.0.read(), [Active::Play(_)])
     }
 
-    /// What to do in a call that begins.
+    /// The recording or playback of a call that begins.
     pub fn begin(&self, plugin: &str, call: &str) -> CallRecording {
         let active = self.0.read();
         let begun = active.iter().map(|active| match active {
@@ -100,7 +100,7 @@ impl Recordings {
     }
 }
 
-/// What is recorded or played back of one call; by default nothing.
+/// The recording or playback of one call; by default neither.
 #[derive(Clone, Default)]
 pub struct CallRecording(Option<Arc<Session>>);
 
@@ -113,7 +113,7 @@ struct Session {
     recorder: Option<Recorder>,
 }
 
-/// What has happened in the call so far.
+/// The events of the call so far.
 struct Log {
     call: RecordedCall,
     /// Why the call cannot be played back.
@@ -142,7 +142,7 @@ impl CallRecording {
     pub fn begins(&self, config: &Map<String, Value>, turn: impl FnOnce() -> Value) {
         self.log(|log| {
             (log.call.config, log.call.turn) = (config.clone(), turn());
-            // What a replay does not use, and what is of this machine alone.
+            // Removes values that a replay does not use, and those of this machine alone.
             if let Some(turn) = log.call.turn.as_object_mut() {
                 turn.remove("workspace");
                 if let Some(state) = turn.get_mut("state").and_then(Value::as_object_mut) {
@@ -157,7 +157,7 @@ impl CallRecording {
         self.log(|log| log.call.arguments = arguments.clone());
     }
 
-    /// What the export returned.
+    /// Records the value that the export returned.
     pub fn answered(&self, answer: impl FnOnce() -> Value) {
         self.log(|log| {
             let mut answer = answer();
@@ -187,7 +187,7 @@ impl CallRecording {
         self.log(|log| log.unrecorded = Some(what.to_owned()));
     }
 
-    /// What the wall clock says: the recorded time in a playback, and otherwise `now`.
+    /// The time of the wall clock: the recorded time in a playback, and otherwise `now`.
     pub fn clock(&self, now: f64) -> f64 {
         let expected = self.0.as_ref().and_then(|session| session.expected.as_ref());
         let now = expected.map_or(now, |expected| expected.lock().clock(now));
@@ -195,7 +195,7 @@ impl CallRecording {
         now
     }
 
-    /// What random numbers are made of.
+    /// The seed of random numbers.
     pub fn random(&self) -> String {
         self.0.as_ref().map_or_else(String::new, |session| session.log.lock().call.random.clone())
     }

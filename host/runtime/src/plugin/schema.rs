@@ -105,7 +105,7 @@ fn alternatives(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'_>
 ///
 /// # Errors
 ///
-/// What is too much about it.
+/// The schema is too expensive. The error describes why.
 pub(super) fn look(whole: &Value) -> Result<(), String> {
     Look { whole, left: MAX_PARTS, patterns: 0, unevaluated: 0, within: Vec::new() }.part(whole, 0)
 }
@@ -116,7 +116,8 @@ struct Look<'a> {
     left: usize,
     patterns: usize,
     unevaluated: usize,
-    /// What is being referred to: a reference back to it is followed by the value that is checked, and not here.
+    /// The schemas that are being referred to: a reference back to one is followed by the value that is checked, and
+    /// not here.
     within: Vec<&'a Value>,
 }
 
@@ -147,7 +148,7 @@ impl<'a> Look<'a> {
                 self.within.pop();
                 return looked;
             }
-            // What they mean depends on who asks; no generator of schemas for tools writes them.
+            // Their meaning depends on who asks; no generator of schemas for tools writes them.
             ("$dynamicRef" | "$recursiveRef", Value::String(_)) => {
                 return Err(format!("a schema with `{keyword}`, which is not taken"));
             }
@@ -240,7 +241,7 @@ fn parts(value: &Value) -> impl Iterator<Item = &Value> {
     list.iter().chain(one)
 }
 
-/// What a reference stands for: a part of the schema itself, by its place.
+/// The target of a reference: a part of the schema itself, by its place.
 fn target<'a>(whole: &'a Value, reference: &str) -> Result<&'a Value, String> {
     let shown = || bub_types::text::one_line(reference).chars().take(64).collect::<String>();
     let place = reference.strip_prefix('#').filter(|place| place.is_empty() || place.starts_with('/'));

@@ -145,12 +145,12 @@ impl PluginSet {
         self.plugins.iter().any(|other| Arc::ptr_eq(other, plugin))
     }
 
-    /// What the plugin would have to be granted to be asked all that it implements.
+    /// Whether the plugin lacks a grant that it needs to be asked all that it implements.
     fn lacks_hooks(grants: &GrantRegistry, plugin: &Plugin) -> bool {
         plugin.gated().any(|hook| !grants.allows(plugin, &Grant::hook(hook)))
     }
 
-    /// What a plugin lacks that asks for more than it has, and what giving it would do.
+    /// Describes what a plugin lacks that asks for more than it has, and what giving it would do.
     pub fn lack(&self, grants: &GrantRegistry, plugin: &Plugin) -> (&'static str, &'static str) {
         match Self::lacks_hooks(grants, plugin) {
             false => ("does not hold all that it asks for", "to give it"),
@@ -163,7 +163,7 @@ impl PluginSet {
     ///
     /// # Errors
     ///
-    /// What of it is taken, and by whom.
+    /// A name of it is taken. The error says which, and by which plugin.
     pub fn would_take(&self, candidate: &Arc<Plugin>) -> Result<()> {
         let stays = |other: &&Arc<Plugin>| match other.source {
             Source::Embedded => true,

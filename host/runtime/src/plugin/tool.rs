@@ -28,7 +28,7 @@ impl Tool {
     ///
     /// # Errors
     ///
-    /// What of it is not taken.
+    /// A part of the description is not accepted. The error says which.
     pub fn new(spec: ToolSpec) -> Result<Self, String> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         let shown = bub_types::text::escaped(&spec.name, MAX_NAME);
@@ -54,17 +54,17 @@ impl Tool {
         Ok(Self { spec: Arc::new(spec), offer, schema: OnceLock::new() })
     }
 
-    /// What its plugin says of it.
+    /// The description that its plugin gives.
     pub fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
 
-    /// What a model is told of it.
+    /// The offer of it to a model.
     pub fn offer(&self) -> &Arc<Offer> {
         &self.offer
     }
 
-    /// What it does, for people.
+    /// The name of its effect, for people.
     pub fn effect_name(&self) -> &'static str {
         effect_name(self.spec.effect)
     }
@@ -91,18 +91,18 @@ pub fn effect_name(effect: Effect) -> &'static str {
 
 /// A tool as a model is told of it, and what that weighs: each request that offers it asks.
 pub struct Offer {
-    /// What models see of the tool.
+    /// The tool as models see it.
     pub spec: Arc<bub_model::ToolSpec>,
     /// Tokens, by estimate.
     pub weight: u64,
 }
 
 impl Offer {
-    /// What a plugin says of a tool, in a model's words.
+    /// The offer of a tool, from a plugin's description of it.
     ///
     /// # Errors
     ///
-    /// What its parameters are instead of a JSON object.
+    /// The parameters are not a JSON object. The error says what they are instead.
     pub fn new(spec: &ToolSpec) -> Result<Self, String> {
         let parameters = super::json_object(&spec.parameters)?;
         let weight = bub_estimate::chat::tool(&spec.name, &spec.description, &spec.parameters);
@@ -127,7 +127,7 @@ pub(super) fn accept(listed: Vec<ToolSpec>) -> Result<Vec<Tool>, String> {
 ///
 /// # Errors
 ///
-/// What is wrong with it, or with the schema.
+/// The value does not match, or the schema is invalid. The error describes the problem.
 pub(super) fn fits(schema: &Value, value: &Value) -> Result<(), String> {
     let schema = Schema::new(schema.clone()).map_err(|error| format!("the plugin's own schema is wrong: {error}"))?;
     schema.check(value)

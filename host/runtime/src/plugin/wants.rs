@@ -1,4 +1,4 @@
-//! What a plugin asks for.
+//! The grants that a plugin asks for.
 
 use super::loaded::Plugin;
 use bub_permissions::Grant;
@@ -32,7 +32,7 @@ impl Plugin {
         wanted
     }
 
-    /// What it says that it needs the grant for.
+    /// The reason that it gives for needing the grant.
     pub fn why(&self, grant: &Grant) -> Option<&str> {
         self.manifest.wants.iter().find(|want| want.grant == *grant).map(|want| want.why.as_str())
     }

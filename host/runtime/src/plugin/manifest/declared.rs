@@ -1,4 +1,5 @@
-//! What a manifest says of tools, commands, a model provider and a channel, so that they are known without running the plugin.
+//! Declarations of tools, commands, a model provider and a channel in a manifest, so that they are known without
+//! running the plugin.
 
 use super::super::json;
 use bub_types::{Effect, ToolSpec};
@@ -6,7 +7,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// What stands in place of a declaration where the plugin has to be asked each time that it is loaded.
+/// The word in place of a declaration where the plugin has to be asked each time that it is loaded.
 const DYNAMIC: &str = "dynamic";
 
 /// A part of what a plugin exports.
@@ -19,7 +20,7 @@ pub enum Declared<T> {
 }
 
 impl<T> Declared<T> {
-    /// What is declared, unless the plugin has to be asked.
+    /// The declaration, unless the plugin has to be asked.
     pub fn fixed(&self) -> Option<&T> {
         match self {
             Self::Fixed(declared) => Some(declared),
@@ -52,11 +53,11 @@ impl<T: Serialize> Serialize for Declared<T> {
 pub struct DeclaredTool {
     /// A dotted name.
     pub name: String,
-    /// What a model reads of it.
+    /// The description that a model reads.
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
-    /// What a call does.
+    /// The effect of a call.
     pub effect: DeclaredEffect,
     /// Whether it returns text by other authors.
     #[serde(default)]
@@ -113,9 +114,9 @@ impl From<DeclaredEffect> for Effect {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeclaredCommand {
-    /// What is typed behind `bub-wasm`.
+    /// The word behind `bub-wasm`.
     pub name: String,
-    /// What it does.
+    /// Its purpose.
     #[serde(default)]
     pub about: String,
 }

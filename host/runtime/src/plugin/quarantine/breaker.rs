@@ -28,7 +28,7 @@ const MAX_SESSIONS: usize = 64;
 /// The longest wait of an embedded guest's call.
 const LONGEST_WAIT: u64 = 30_000;
 
-/// What is known of one hook of one plugin's bytes.
+/// The circuit breaker of one hook of one plugin's bytes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Breaker {
     /// The plugin's name.
@@ -36,7 +36,7 @@ pub(super) struct Breaker {
     /// It is never switched off, and only made to wait.
     #[serde(default)]
     pub(super) only_waits: bool,
-    /// What it did last.
+    /// The last fault.
     pub(super) fault: String,
     /// When that was.
     pub(super) at: u64,

@@ -32,7 +32,7 @@ struct Rows {
     ahead: i64,
     /// Counts changes of this process: rows that were read before one are older than it.
     changes: u64,
-    /// What was said of the database, until it answers again.
+    /// The reported trouble with the database, until it answers again.
     trouble: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Whose message a call is about. A plugin that one caller's messages break stays available to others.
+//! The caller whose message a call is about. A plugin that one caller's messages break stays available to others.
 
 use bub_types::Principal;
 use serde::{Deserialize, Serialize};

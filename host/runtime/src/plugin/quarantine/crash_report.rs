@@ -27,16 +27,16 @@ pub const CALL: &str = "call.json";
 /// The file with the component.
 pub const COMPONENT: &str = "component.wasm";
 
-/// What a call's arguments may be, in bytes of JSON: the component has to fit beside them.
+/// The limit on a call's arguments, in bytes of JSON: the component has to fit beside them.
 const MAX_CALL: usize = 2 << 20;
 
-/// What a report says of the call beside its fault.
+/// The parts of a report about the call, beside its fault.
 pub(crate) struct CrashContext<'a> {
     /// Removes secrets from a text.
     pub(crate) redact: &'a (dyn Fn(&str) -> String + Sync),
     /// Has the arguments.
     pub(crate) recorder: CallRecorder,
-    /// What hooks saw of the turn, if the call had one.
+    /// The turn as hooks saw it, if the call had one.
     pub(crate) turn: Option<&'a (dyn Fn() -> Value + Sync)>,
 }
 
