@@ -1,4 +1,4 @@
-//! What follows the answer of a turn: its observers, and what only later turns need.
+//! The work that follows the answer of a turn: its observers, and what only later turns need.
 
 use super::data::Turn;
 use crate::hooks;

@@ -1,4 +1,4 @@
-//! What the tape will say of a turn, out of context: what was refused to its plugins, what they reached outside, and
+//! The audit of a turn on its tape, out of context: what was refused to its plugins, what they reached outside, and
 //! that text from outside is in it.
 
 use super::denial::Denials;
@@ -16,13 +16,13 @@ pub(super) type Use = (String, String, Grant);
 /// The account of one turn.
 #[derive(Default)]
 pub(super) struct Audit {
-    /// What was denied in it, and in turns inside of it that are not kept.
+    /// The denials in it, and in turns inside of it that are not kept.
     pub(super) denials: Denials,
     /// How often a grant was used, and how many bytes came back.
     pub(super) uses: BTreeMap<Use, (u64, u64)>,
     /// Plugins in quarantine of which the turn has said that it goes on without them.
     pub(super) skipped: BTreeSet<String>,
-    /// What its model calls have used.
+    /// The tokens that its model calls have used.
     pub(super) spent: Tokens,
     /// Whether text from outside is in the context of this turn.
     pub(super) taint: Taint,

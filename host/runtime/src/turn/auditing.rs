@@ -12,7 +12,7 @@ impl Turn {
         self.outermost().audit(|audit| audit.spent.add(tokens));
     }
 
-    /// What the model calls so far have used.
+    /// The tokens that the model calls have used so far.
     pub(super) fn spent(&self) -> Tokens {
         self.audit(|audit| audit.spent)
     }

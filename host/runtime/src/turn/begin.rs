@@ -135,7 +135,7 @@ impl Turn {
     }
 }
 
-/// What a command may be in a turn of that message.
+/// The commands that are allowed in a turn of that message.
 fn commands(host: &Host, message: &Envelope, options: &TurnOptions) -> Commands {
     options.identity.as_ref().map_or_else(|| host.config.commands(&message.channel), |identity| identity.commands)
 }

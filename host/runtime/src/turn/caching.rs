@@ -1,4 +1,4 @@
-//! What a turn keeps from one step to the next: prompts, rendered entries and messages of requests.
+//! The caches of a turn from one step to the next: prompts, rendered entries and messages of requests.
 
 use super::data::Turn;
 use super::message_cache::Message;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Turn {
-    /// What an entry of the turn's tape adds to a conversation, kept for the next step; none of kinds that are made as quickly
-    /// as they are copied.
+    /// The part that an entry of the turn's tape adds to a conversation, kept for the next step; none for kinds that
+    /// are made as quickly as they are copied.
     pub fn piece(&self, entry: &Entry) -> Option<Arc<RenderedEntry>> {
         let is_slow = matches!(&*entry.kind, "tool_call" | "tool_result");
         is_slow.then(|| self.render_cache.lock().rendered(entry))
@@ -22,7 +22,7 @@ impl Turn {
         self.changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What a system prompt for that prompt is made of at this moment, by those plugins.
+    /// The cache key of a system prompt: what it is made of at this moment, for that prompt and by those plugins.
     pub fn prompt_cache_key(&self, prompt: &Prompt, asked: Vec<String>) -> CacheKey {
         let prompt = match prompt {
             Prompt::Text(text) => (false, text.clone()),
@@ -59,13 +59,13 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// What one of them is instead of a JSON object.
+    /// One of them is not a JSON object. The error says what it is instead.
     pub fn messages(&self, texts: &[String]) -> Result<Vec<Message>, String> {
         self.sent.lock().messages(texts)
     }
 
-    /// What the models of this turn were told: each message, whether it was said before the turn, and whether there were more
-    /// than are kept.
+    /// The messages that the models of this turn were told: each message, whether it was said before the turn, and
+    /// whether there were more than are kept.
     pub(super) fn request_messages(&self) -> (Vec<(Message, bool)>, bool) {
         self.sent.lock().all()
     }

@@ -48,8 +48,8 @@ impl SelectorChoice {
         (name != DEFAULT).then(|| Self { name: name.to_owned(), by })
     }
 
-    /// What holds for the session of that tape. An event with a plugin's name in its meta was not written by the agent
-    /// itself, and chooses nothing; and `default` lifts what the session has chosen before.
+    /// The choice that holds for the session of that tape. An event with a plugin's name in its meta was not written by
+    /// the agent itself, and chooses nothing; and `default` lifts what the session has chosen before.
     pub async fn of_session(config: &Config, channel: &str, tape: &Tape) -> bub_tape::Result<Option<Self>> {
         let newest = tape.newest(&Lookup::event(SWITCH)).await?;
         let own = newest.filter(|entry| json::get(&entry.meta, "plugin").is_none());

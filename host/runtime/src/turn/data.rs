@@ -87,13 +87,13 @@ pub struct Turn {
     pub(super) prompt_cache: Mutex<Option<PromptCache>>,
     pub(super) render_cache: Mutex<RenderCache>,
     pub(super) sent: Mutex<Sent>,
-    /// What was read and which addresses were named, in this turn and in nested ones.
+    /// The texts that were read and the addresses that were named, in this turn and in nested ones.
     pub(super) flows: Arc<Mutex<Flows>>,
     /// Instances that the next call of the turn can reuse.
     pub idle: InstancePool,
 }
 
-/// What changes while the turn runs.
+/// The state that changes while the turn runs.
 pub(super) struct Progress {
     pub(super) kind: MessageKind,
     pub(super) state: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! What the host has denied in a turn: each denial is an event on a tape that is kept, counted and bounded.
+//! The denials of the host in a turn: each denial is an event on a tape that is kept, counted and bounded.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -25,13 +25,13 @@ pub enum DenialReason {
     Approval,
     /// A gate or another plugin in front of the tool.
     Gate,
-    /// What was asked for is out of reach: a path, an address, a session, a sidecar.
+    /// The requested target is out of reach: a path, an address, a session, a sidecar.
     Reach,
     /// The tokens of a day are spent.
     Budget,
     /// Too deep, or too many.
     Limit,
-    /// What only the host may write.
+    /// The target is reserved: only the host may write it.
     Reserved,
     /// The tool itself: a path outside of what it may open, for one.
     Tool,
@@ -54,18 +54,18 @@ impl DenialReason {
     }
 }
 
-/// One denial. What does not apply is empty.
+/// One denial. Fields that do not apply are empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Denial<'a> {
     /// Why it was denied.
     pub reason: DenialReason,
-    /// Whose call it was.
+    /// The plugin that made the call.
     pub plugin: &'a str,
     /// The tool that was not called, by its dotted name.
     pub tool: &'a str,
     /// The grant that was needed, or would have had to reach further.
     pub grant: &'a str,
-    /// What the caller was told.
+    /// The error message that the caller got.
     pub message: &'a str,
 }
 

@@ -101,7 +101,7 @@ impl Turn {
         }
     }
 
-    /// What the host has counted since it was asked last, out of context: what was denied, and what plugins used.
+    /// Writes what the host has counted since the last call, out of context: what was denied, and what plugins used.
     pub(super) async fn write_audit(&self) -> bub_tape::Result<()> {
         for data in self.audit(|audit| std::mem::take(&mut audit.denials)).into_events() {
             self.append_event(DENIED, &data).await?;

@@ -1,4 +1,4 @@
-//! What a turn knows for judging flows: what the owner said, which addresses were named, and what was read.
+//! The knowledge of a turn for judging flows: what the owner said, which addresses were named, and what was read.
 //!
 //! Turns inside a turn share it. Addresses are on the tape, as `turn.addresses`, for the turns that follow; what was read is
 //! not, because what a model can say of earlier turns stands in its requests.
@@ -34,7 +34,7 @@ impl Turn {
         self.flows().steered.push(words.to_owned());
     }
 
-    /// What a tool has answered, before it is shortened.
+    /// Records the result of a tool, before it is shortened.
     pub fn record_result(&self, plugin: &Plugin, tool: &Tool, arguments: &str, result: &str) {
         let is_page = self.reads_pages(plugin, tool);
         let mut flows = self.flows();
@@ -50,7 +50,7 @@ impl Turn {
         }
     }
 
-    /// What of it goes to the model: where the rest was put aside, what reads it is a page, too.
+    /// Records the part of it that goes to the model: where the rest was put aside, what reads it is a page, too.
     pub fn record_shown_result(&self, plugin: &Plugin, tool: &Tool, shown: &str) {
         if let Some(handle) = spill_handle(shown).filter(|_| self.reads_pages(plugin, tool)) {
             self.flows().named.spilled.push(handle);
@@ -62,7 +62,7 @@ impl Turn {
         tool.reads_outside && !self.scope.host.grants.held(plugin, GrantKind::Http).is_empty()
     }
 
-    /// Hands what is known of the conversation to `look`.
+    /// Hands the known facts of the conversation to `inspect`.
     pub async fn with_conversation<T>(&self, inspect: impl FnOnce(&Conversation<'_>) -> T) -> bub_tape::Result<T> {
         let outermost = self.outermost();
         let earlier = outermost.named_earlier().await?;
@@ -91,8 +91,8 @@ impl Turn {
         Ok(inspect(&conversation))
     }
 
-    /// What stands in the requests of this turn that is neither a page nor the owner's: instructions and memory, results of
-    /// tools, and what a model said before this turn. Comes back with whether there was more.
+    /// Collects the texts in the requests of this turn that are neither a page nor the owner's: instructions and
+    /// memory, results of tools, and what a model said before this turn. Returns whether there was more.
     fn collect_private_texts(&self, earlier: &Named, texts: &mut Vec<(String, String)>) -> bool {
         let (messages, is_partial) = self.request_messages();
         let mut calls: HashMap<String, (String, String)> = HashMap::new();
@@ -135,7 +135,7 @@ impl Turn {
         })
     }
 
-    /// What was named in this conversation before this turn.
+    /// The addresses and handles that were named in this conversation before this turn.
     async fn named_earlier(&self) -> bub_tape::Result<Named> {
         if let Some(earlier) = &self.flows().earlier {
             return Ok(earlier.clone());

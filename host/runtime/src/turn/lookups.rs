@@ -1,4 +1,4 @@
-//! What turns look up on their tapes, so that a store behind a network can answer it at once.
+//! The lookups of turns on their tapes, so that a store behind a network can answer them at once.
 
 use super::choice::SWITCH;
 use super::flows::ADDRESSES;

@@ -1,10 +1,10 @@
-//! What guests make a turn hold, and which of them did: the budget is the turn's, the blame is a plugin's.
+//! The memory that guests make a turn hold, and which of them did: the budget is the turn's, the blame is a plugin's.
 
 use crate::guest::Running;
 use crate::plugin::Plugin;
 use std::sync::Arc;
 
-/// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
+/// The bytes that the guests of one turn may make it hold together: text that was said, state, entries.
 pub(super) const MAX_HELD: usize = 64 << 20;
 
 /// A plugin that makes a turn hold this much, in bytes, may break the calls of others that are handed it. Its call is
@@ -23,7 +23,7 @@ pub struct LargestConsumer {
     pub plugin: Arc<Plugin>,
     /// The export by which it made the turn hold most of it.
     pub hook: &'static str,
-    /// What it makes the turn hold by all of them.
+    /// The bytes that it makes the turn hold by all of them.
     pub bytes: usize,
 }
 

@@ -77,7 +77,7 @@ impl Sent {
     ///
     /// # Errors
     ///
-    /// What one of them is instead of a JSON object.
+    /// One of them is not a JSON object. The error says what it is instead.
     pub(super) fn messages(&mut self, texts: &[String]) -> Result<Vec<Message>, String> {
         let mut messages = Vec::with_capacity(texts.len());
         let mut next = 0;
@@ -103,8 +103,8 @@ impl Sent {
         Ok(messages)
     }
 
-    /// What the models of this turn were told: each message, whether it was said before the turn, and whether there were more
-    /// than are kept.
+    /// The messages that the models of this turn were told: each message, whether it was said before the turn, and
+    /// whether there were more than are kept.
     pub(super) fn all(&self) -> (Vec<(Message, bool)>, bool) {
         let earlier = self.earlier.unwrap_or_default();
         let all = self.all.iter().enumerate().map(|(at, message)| (message.clone(), at < earlier));

@@ -1,4 +1,4 @@
-//! What a turn knows of its conversation for judging flows.
+//! The knowledge of a turn about its conversation for judging flows.
 
 use crate::flow::address::{Address, Addresses};
 use serde_json::Value;
@@ -6,14 +6,14 @@ use serde_json::Value;
 /// Pages of which a part was put aside, in one conversation.
 const MAX_SPILLED: usize = 64;
 
-/// What a turn knows for judging flows.
+/// The knowledge of a turn for judging flows.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
-    /// What the owner said while the turn ran.
+    /// The owner's texts while the turn ran.
     pub(super) steered: Vec<String>,
-    /// What was named in this conversation; none, before it was looked for.
+    /// The addresses and handles that were named in this conversation; none, before they were looked for.
     pub(super) earlier: Option<Named>,
-    /// What was named in this turn.
+    /// The addresses and handles that were named in this turn.
     pub(super) named: Named,
     pub(super) read: Vec<(String, String)>,
     pub(super) bytes: usize,

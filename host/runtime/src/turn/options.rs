@@ -20,7 +20,7 @@ pub enum TurnEvent {
     Event(StreamEvent),
     /// A request to a model's server failed and is retried.
     Retry {
-        /// What was wrong.
+        /// The reason.
         why: String,
         /// The delay before the retry.
         pause: Duration,

@@ -32,7 +32,7 @@ pub struct Preview<'a> {
     pub prompt: Option<&'a str>,
     /// The plugin that selects, in place of the one in charge.
     pub selector: Option<&'a str>,
-    /// Who previews the turn.
+    /// The requester of the preview.
     pub requester: Requester<'a>,
 }
 
@@ -59,7 +59,7 @@ impl Preview<'_> {
     ///
     /// # Errors
     ///
-    /// What a turn would fail with before its first model call.
+    /// The error that a turn would fail with before its first model call.
     pub async fn messages(&self, host: &Arc<Host>) -> Result<Vec<String>> {
         self.inspect(host, async |turn, request| {
             let messages = request.into_messages(turn);
@@ -88,7 +88,7 @@ impl Preview<'_> {
         inspected
     }
 
-    /// What plugins want kept beside the archive, were the tape emptied now.
+    /// The data that plugins want kept beside the archive, were the tape emptied now.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! What changes while a turn runs: the message's kind, the state that hooks share, model calls and streamed output.
+//! The state that changes while a turn runs: the message's kind, the state that hooks share, model calls and streamed
+//! output.
 
 use super::data::{StreamedOutput, Turn};
 use bub_types::{Envelope, MessageKind, StreamEvent};
@@ -86,7 +87,7 @@ impl Turn {
         (progress.streamed.text.clone(), progress.streamed.events)
     }
 
-    /// What hooks see of the turn, as JSON, for crash reports.
+    /// The turn as hooks see it, as JSON, for crash reports.
     pub fn snapshot(&self) -> Value {
         serde_json::json!({
             "message": self.envelope(),

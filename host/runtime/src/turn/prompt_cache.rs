@@ -1,4 +1,4 @@
-//! What a turn need not find out again in each of its steps.
+//! The results of a turn that its later steps need not compute again.
 
 use bub_tape::{Entry, RenderedEntry};
 use bub_types::CutOrder;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Bytes of entries that a turn keeps taken apart.
 const MAX_KEPT: usize = 8 << 20;
 
-/// What a system prompt was made of: where any of it differs, it is made anew.
+/// The inputs that a system prompt was made of: where any of them differs, it is made anew.
 #[derive(PartialEq, Eq)]
 pub struct CacheKey {
     /// Whether it has parts, and its text.
@@ -29,7 +29,7 @@ pub struct WrittenPart {
     pub part: SystemPart,
 }
 
-/// What the plugins answered to `system-prompt`: the text that the agent loop gets, and the parts that it is made of.
+/// The answer of the plugins to `system-prompt`: the text that the agent loop gets, and the parts that it is made of.
 #[derive(Debug, Clone, Default)]
 pub struct SystemPrompt {
     /// The joined text.
@@ -58,7 +58,7 @@ impl SystemPrompt {
 
 /// The system prompt that was asked for last.
 pub(super) struct PromptCache {
-    /// What it stands for; none where a part of it is missing.
+    /// The inputs that it was made of; none where a part of them is missing.
     pub(super) key: Option<CacheKey>,
     pub(super) prompt: SystemPrompt,
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What [`Turn::snapshot`] returns, as far as hooks can see it.
+/// A turn as [`Turn::snapshot`] returns it, as far as hooks can see it.
 #[derive(Debug, Deserialize)]
 pub struct TurnSnapshot {
     message: Envelope,
@@ -67,7 +67,7 @@ impl Turn {
         Ok(Arc::new(turn))
     }
 
-    /// Ends it where it stands. What it wrote goes nowhere.
+    /// Ends it where it stands. Its writes go nowhere.
     pub async fn discard(&self) {
         self.wait_for_tasks().await;
         self.idle.clear();

@@ -19,7 +19,8 @@ pub struct CallScope {
     pub media: Media,
     /// Replaces the host's channel for envelopes that no plugin delivers.
     pub(super) channel: Option<Arc<dyn Channel>>,
-    /// Who says the message that is asked about before its turn begins, where its channel does not know better.
+    /// The identity of the sender of the message that is asked about before its turn begins, where its channel does not
+    /// know better.
     pub(super) identity: Option<Identity>,
 }
 

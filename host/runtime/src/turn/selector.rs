@@ -39,7 +39,8 @@ impl Turn {
         self.fell_back.swap(true, Ordering::Relaxed)
     }
 
-    /// What a model's provider has reported lately, in relation to what is estimated; the same for the whole turn.
+    /// The ratio of reported to estimated tokens of a model, from its provider's latest reports; the same for the whole
+    /// turn.
     pub fn token_calibration(&self, model: &str) -> bub_estimate::Ratio {
         let mut calibrations = self.calibrations.lock();
         *calibrations.entry(model.to_owned()).or_insert_with(|| self.scope.host.budget.token_calibration(model))

@@ -62,8 +62,8 @@ impl Turn {
         Ok(prompt)
     }
 
-    /// What people said in this turn, as it began and while it ran, and what of it does not stand among what the turn has
-    /// written: entries for it.
+    /// Entries for the texts that people said in this turn, as it began and while it ran, and that do not stand among
+    /// what the turn has written.
     pub(super) fn unwritten(&self, written: &[Entry]) -> bub_tape::Result<Vec<Draft>> {
         let mut said: Vec<String> = written.iter().filter_map(user_text).collect();
         let mut drafts = Vec::new();
@@ -89,7 +89,7 @@ fn user_message(text: &str) -> bub_tape::Result<Draft> {
     Draft::new("message", &format!(r#"{{"role": "user", "content": {}}}"#, json::quote(text)), "{}")
 }
 
-/// What a user's message says.
+/// The text of a user's message.
 fn user_text(entry: &Entry) -> Option<String> {
     let role = json::get(&entry.payload, "role").and_then(json::string);
     if !entry.is("message") || role.as_deref() != Some("user") {

@@ -25,9 +25,9 @@ const TEMPORARY: &str = "temp";
 /// The tool that begins such a turn. One of them has it only where it is named.
 const TOOL: &str = "subagent";
 
-/// What a turn inside a turn is to do.
+/// The task of a turn inside a turn.
 pub struct Inner {
-    /// What the model is asked.
+    /// The prompt for the model.
     pub prompt: Prompt,
     /// None: one that is not kept; `inherit`: the parent's; else that session's own tape.
     pub session: Option<String>,

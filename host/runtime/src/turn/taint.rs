@@ -106,7 +106,7 @@ impl Taint {
         }
     }
 
-    /// What the tape is to say of it; none while the turn is clean.
+    /// The data of the taint's event on the tape; none while the turn is clean.
     pub(super) fn event(&self) -> Option<serde_json::Value> {
         let (_, why) = self.sources.first()?;
         let sources: Vec<String> = self.sources.iter().map(|(source, _)| source.written()).collect();

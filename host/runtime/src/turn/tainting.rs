@@ -22,7 +22,7 @@ impl Turn {
         self.audit(|audit| audit.taint.add(source, why));
     }
 
-    /// What taints that turn taints this one.
+    /// Taints this turn with the sources that taint that turn.
     pub(super) fn share_taint_of(&self, other: &Self) {
         let sources = other.audit(|audit| audit.taint.sources.clone());
         for (source, why) in sources {

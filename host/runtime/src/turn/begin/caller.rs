@@ -1,4 +1,4 @@
-//! Whose message a turn is about, to quarantine and quotas.
+//! The caller whose message a turn is about, for quarantine and quotas.
 
 use super::principal;
 use crate::host::Host;
@@ -17,7 +17,7 @@ impl CallScope {
         Arc::new(Self { host: host.clone(), plugins, media, channel: None, identity })
     }
 
-    /// Whose message that is, as far as is known before its turn begins.
+    /// The caller whose message that is, as far as is known before its turn begins.
     pub fn caller_of(&self, message: &Envelope) -> Caller {
         let spoken = self.identity.as_ref().map(|identity| identity.principal);
         let principal = spoken.unwrap_or_else(|| principal(&self.host, message));
@@ -26,12 +26,12 @@ impl CallScope {
 }
 
 impl Turn {
-    /// Whose message the turn is about: what breaks in it is quarantined for that caller first.
+    /// The caller whose message the turn is about: what breaks in it is quarantined for that caller first.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }
 
-    /// What the caller may take.
+    /// The quota of the caller.
     pub fn quota(&self) -> Quota {
         let Envelope { channel, sender, .. } = &self.message;
         self.scope.host.config.quota(self.principal, channel, sender.as_deref())

@@ -1,4 +1,4 @@
-//! What the owner has had forgotten while the turn runs.
+//! The forgetting of entries on the owner's request while the turn runs.
 
 use crate::turn::Turn;
 use bub_tape::{Draft, Entry, Tape, Words};
@@ -7,7 +7,7 @@ use bub_types::hook::Hook;
 /// Names of tapes that are asked for at once.
 const NAMES: usize = 256;
 
-/// What was forgotten, or would be.
+/// The number of entries and tapes that were forgotten, or would be.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Forgot {
     pub entries: u64,
@@ -16,7 +16,7 @@ pub struct Forgot {
 
 impl Turn {
     /// Has entries forgotten in which one of the texts stands: on that tape, or on the tapes of all sessions of the workspace.
-    /// What this turn and those around it write with such a text is forgotten when they end.
+    /// The entries that this turn and those around it write with such a text are forgotten when they end.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Turn {
         self.tape.forget(&words, &[], false).await.map(drop)
     }
 
-    /// What a plugin has written past the turn's own tape is forgotten with the rest.
+    /// Forgets with the rest the entries that a plugin has written past the turn's own tape.
     pub async fn forget_written(&self, tape: &Tape, drafts: &[Draft]) -> bub_tape::Result<()> {
         let Some(words) = self.forgets().filter(|_| !self.owns(tape)) else { return Ok(()) };
         let written: Vec<Entry> = drafts.iter().map(|draft| draft.clone().numbered(0)).collect();
