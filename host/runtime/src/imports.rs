@@ -1,4 +1,4 @@
-//! What a plugin may import, one file a WIT interface. A grant is checked where the import is served, and nowhere else.
+//! The imports of plugins, one file a WIT interface. A grant is checked where the import is served, and nowhere else.
 
 mod approvals;
 pub mod chat;

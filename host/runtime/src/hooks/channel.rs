@@ -1,6 +1,6 @@
-//! `bub:channel/channel`: a plugin brings messages in and takes answers out. What its errors, faults and wrong answers mean
-//! is decided here: the operation fails, and [`Failure::retry_after`] says whether trying it again helps. The
-//! caller decides when to try again, and what of the operation survives the process.
+//! `bub:channel/channel`: a plugin brings messages in and takes answers out. The meaning of its errors, faults and
+//! wrong answers is decided here: the operation fails, and [`Failure::retry_after`] says whether trying it again helps.
+//! The caller decides when to try again, and what of the operation survives the process.
 //!
 //! A call of a channel has no turn: nothing that it brings has begun one yet. Its functions are counted and quarantined
 //! each by its own name, so that a channel whose webhooks break still sends.
@@ -53,7 +53,7 @@ pub struct GuestChannel {
     pub needs_debounce: bool,
 }
 
-/// What came.
+/// The messages of one poll.
 pub struct Inbox {
     /// In their order.
     pub arrivals: Vec<Arrival>,
@@ -115,7 +115,8 @@ pub async fn described(scope: &Arc<CallScope>) -> (Vec<GuestChannel>, Vec<(Strin
     (channels, refused)
 }
 
-/// What a manifest declares. A channel is not polled before the secret is set without which there is nothing to poll.
+/// The description that a manifest declares. A channel is not polled before the secret is set without which there is
+/// nothing to poll.
 fn from_manifest(scope: &CallScope, declared: &DeclaredChannel) -> Description {
     let secrets = &scope.host.config.secrets;
     let is_missing = |name: &String| matches!(secrets.matches(name, b""), Err(secret::Error::NotFound { .. }));
@@ -156,7 +157,7 @@ impl GuestChannel {
         &self.plugin.name
     }
 
-    /// What came since `cursor`. It may take as long as a turn.
+    /// The messages since `cursor`. It may take as long as a turn.
     ///
     /// # Errors
     ///

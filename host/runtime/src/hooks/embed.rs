@@ -22,7 +22,7 @@ pub fn embedder(turn: &Arc<Turn>) -> Option<Arc<Plugin>> {
     turn.scope.callable(&CallContext::inside(HOOK, turn, 0)).next().cloned()
 }
 
-/// What its vectors are known by.
+/// The name under which its vectors are kept.
 pub async fn embedding_name(turn: &Arc<Turn>, plugin: &Arc<Plugin>) -> Option<String> {
     let ask = guest_call!(embedder.call_model(), name => Ok(Ok(name)));
     let context = CallContext::inside(HOOK, turn, 0);

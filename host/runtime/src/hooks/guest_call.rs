@@ -1,4 +1,4 @@
-//! What all hook calls have in common: load the interface, lend the turn, call the export.
+//! The steps that all hook calls have in common: load the interface, lend the turn, call the export.
 
 use super::Answer;
 use crate::guest::GuestCall;

@@ -14,7 +14,7 @@ use bub_types::hook::Hook;
 use bub_types::{Error, ToolCall};
 use std::sync::Arc;
 
-/// What the chain before a model call came to.
+/// The verdict of the chain before a model call.
 pub enum LlmVerdict {
     /// Ask the model.
     Proceed,
@@ -95,7 +95,7 @@ pub async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, outcome: 
     }
 }
 
-/// What the chain before a tool call came to.
+/// The verdict of the chain before a tool call.
 pub enum ToolVerdict {
     /// Call it, with these arguments. These plugins, each with its reason, want the owner to be asked first.
     Call(ToolCall, Vec<(String, String)>),

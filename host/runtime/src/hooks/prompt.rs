@@ -26,8 +26,8 @@ pub(super) async fn build_over(turn: &Arc<Turn>, base: Option<Prompt>) -> Result
 
 type Making<'a> = Pin<Box<dyn Future<Output = Result<Option<Prompt>, Failure>> + Send + 'a>>;
 
-/// What these plugins make, the first of them asked first. One of version 0.1.0 that answers keeps those behind it from
-/// being asked; one of 0.2.0 wants to see what they make.
+/// The prompt that these plugins make, the first of them asked first. One of version 0.1.0 that answers keeps those
+/// behind it from being asked; one of 0.2.0 wants to see what they make.
 fn made<'a>(
     turn: &'a Arc<Turn>,
     context: &'a CallContext,

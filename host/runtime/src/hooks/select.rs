@@ -29,7 +29,7 @@ pub fn selectors(scope: &CallScope) -> impl DoubleEndedIterator<Item = &str> {
     scope.granted(HOOK).map(|plugin| plugin.name.as_str()).chain([SIMPLE])
 }
 
-/// What selects in a turn that begins now, and why it is that.
+/// The selector of a turn that begins now, and why it is that one.
 pub struct ActiveSelector {
     /// The selector's name.
     pub name: String,
@@ -37,7 +37,7 @@ pub struct ActiveSelector {
     pub why: String,
 }
 
-/// Who would be asked to select, by the rule of [`select`].
+/// The selector that would be asked, by the rule of [`select`].
 pub fn active_selector(scope: &CallScope, choice: Option<&SelectorChoice>) -> ActiveSelector {
     let (chosen, by) = (choice.map(|choice| choice.name.as_str()), choice.map(|choice| choice.by.shown()));
     if let Some(by) = by.as_ref().filter(|_| chosen == Some(SIMPLE)) {
@@ -69,8 +69,8 @@ pub fn active_selector(scope: &CallScope, choice: Option<&SelectorChoice>) -> Ac
     }
 }
 
-/// What is taken from the view: by the plugin that is named, else by the one that is chosen for the turn, else by the
-/// latest registered one of the user's, and by the first of the embedded ones where there is none. A chosen selector that
+/// Selects from the view: by the plugin that is named, else by the one that is chosen for the turn, else by the latest
+/// registered one of the user's, and by the first of the embedded ones where there is none. A chosen selector that
 /// cannot be asked, and any that faults, leaves the whole window for the rest of the turn, and the failure is reported.
 pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&str>) -> Result<Selected, Failure> {
     if named.is_none() && turn.fell_back() {

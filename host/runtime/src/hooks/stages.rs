@@ -12,7 +12,7 @@ use bub_types::{Envelope, Error};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What is to be done with a message that arrives while its session may be busy.
+/// The handling of a message that arrives while its session may be busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// As if nothing ran.
@@ -51,7 +51,7 @@ pub async fn admit_message(scope: &CallScope, message: &Envelope, load: (bool, u
 ///
 /// # Errors
 ///
-/// What ended the stage: the error of a plugin, or its fault.
+/// The error of a plugin, or its fault: it ended the stage.
 pub async fn resolve_session(scope: &CallScope, message: &Envelope) -> Result<Option<String>, Failure> {
     let ask = guest_call!(resolve_session.call_resolve_session(message), answer => {
         Ok(answer.map(|id| id.filter(|id| !id.is_empty())))
@@ -194,8 +194,8 @@ pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
     }
 }
 
-/// What the plugins want kept beside the archive of a tape that is about to be emptied, each with the name of its plugin
-/// in front. A plugin that fails is left out: what it would have kept is in the archive all the same.
+/// The data that the plugins want kept beside the archive of a tape that is about to be emptied, each with the name of
+/// its plugin in front. A plugin that fails is left out: what it would have kept is in the archive all the same.
 pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(String, String)> {
     let context = CallContext::inside(Hook::BeforeReset, turn, depth);
     let mut kept = Vec::new();

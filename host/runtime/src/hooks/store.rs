@@ -1,4 +1,4 @@
-//! `bub:tape/store`: a plugin keeps the tapes. What its errors, faults and wrong answers mean is decided here: the
+//! `bub:tape/store`: a plugin keeps the tapes. The meaning of its errors, faults and wrong answers is decided here: the
 //! operation fails, with one line that names the plugin, and no other store is called in its place, because it would
 //! hold other tapes under the same names.
 //!

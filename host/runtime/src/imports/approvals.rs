@@ -31,7 +31,7 @@ impl Asker {
         Self { name: format!("{HOST}:{}", effect_name(effect)), why, ends_with_trust }
     }
 
-    /// What a plugin said before the call.
+    /// A plugin, with the reason that it gave before the call.
     pub(super) fn plugin(name: String, why: &str) -> Self {
         let why = format!("{} (asked for by the plugin `{name}`)", one_line(why));
         Self { name, why, ends_with_trust: false }

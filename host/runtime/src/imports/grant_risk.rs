@@ -5,7 +5,7 @@ use bub_permissions::{Grant, GrantKind};
 use bub_types::hook::Hook;
 use bub_types::text::one_line;
 
-/// What a plugin with that grant can do.
+/// Describes the powers of a plugin with that grant.
 pub fn of_grant(grant: &Grant) -> String {
     let target = one_line(grant.target());
     let sentence = match (grant.kind(), target.as_str()) {
@@ -51,7 +51,7 @@ fn hook_of(grant: &Grant) -> Option<Hook> {
     Hook::from_grant(grant.as_str())
 }
 
-/// What these grants come to together in the hands of that plugin, where that is worse than each of them alone.
+/// The dangers of these grants together in the hands of that plugin, where they are worse than each of them alone.
 pub fn dangers(plugin: &Plugin, grants: &[Grant]) -> Vec<String> {
     let held = Held::by(plugin, grants);
     let (listening, steering) = (held.named(listens), held.named(steers));

@@ -158,7 +158,7 @@ async fn catch_up(
     let _ = tokio::time::timeout(BEHIND, work).await;
 }
 
-/// What the model makes of the question; none without a model.
+/// The vector that the model makes of the question; none without a model.
 async fn meaning(
     workspace: &Workspace,
     embedder: Option<&Arc<Embedder>>,

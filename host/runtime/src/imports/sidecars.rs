@@ -1,5 +1,5 @@
-//! Whose a sidecar is. It belongs to one identity, the name under which a plugin was loaded, and never to what its own name
-//! happens to begin with.
+//! The ownership of sidecars. A sidecar belongs to one identity, the name under which a plugin was loaded, and never to
+//! what its own name happens to begin with.
 
 use bub_types::plugin_name::SPILL;
 

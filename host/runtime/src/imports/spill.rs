@@ -22,7 +22,7 @@ const MAX_BATCH: usize = 32;
 /// Characters that are shown of the beginning and of the end.
 const SHOWN: usize = 300;
 
-/// What the caller gets in place of a tool's result: the result, unless it is too long.
+/// The text that the caller gets in place of a tool's result: the result, unless it is too long.
 pub(super) async fn replace_new_messages(turn: &Turn, tool: &str, result: String) -> String {
     let limit = turn.scope.host.config.spill_chars();
     // A person who gives a command reads all of it. A character is a byte at least.

@@ -125,7 +125,7 @@ pub fn offered(turn: &Turn) -> impl Iterator<Item = Arc<ToolSpec>> {
 pub struct Request {
     /// The view that was selected from.
     pub view: View,
-    /// What was selected, and by whom.
+    /// The selection, and the selector that made it.
     pub selected: Selected,
 }
 

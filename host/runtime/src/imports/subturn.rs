@@ -45,7 +45,8 @@ impl Host for State {
     }
 }
 
-/// What the owner is asked about when a turn wants to go on in another session, whichever tool or plugin wants it.
+/// The tool that the owner is asked about when a turn wants to go on in another session, whichever tool or plugin wants
+/// it.
 const TOOL: &str = "subagent";
 
 /// Lets a turn inside `turn` be one of that session, which is not `turn`'s own: as far as the token reaches, who caused the

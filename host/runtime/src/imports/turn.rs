@@ -149,7 +149,7 @@ impl HostTurn for State {
     }
 }
 
-/// What the turn keeps of an event, in bytes.
+/// The bytes of an event that the turn keeps.
 fn weight(event: &StreamEvent) -> usize {
     match event {
         StreamEvent::Text(text) => text.len(),

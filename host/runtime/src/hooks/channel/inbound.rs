@@ -24,24 +24,24 @@ const MAX_CONTENT: usize = 1 << 20;
 /// The longest id of a message, a chat or a sender, in bytes.
 const MAX_ID: usize = 256;
 
-/// What is shown of an id that is refused, in characters.
+/// The characters of a refused id that are shown.
 const MAX_SHOWN: usize = 64;
 
 /// Passages of one message.
 const MAX_PASSAGES: usize = 64;
 
-/// What a channel says of one message: keys, and bytes of them with their values.
+/// The context that a channel gives to one message: keys, and bytes of them with their values.
 const MAX_KEYS: usize = 64;
 const MAX_CONTEXT: usize = 64 << 10;
 
-/// What a channel may have the host remember, in bytes.
+/// The longest cursor that a channel may have the host remember, in bytes.
 const MAX_CURSOR: usize = 64 << 10;
 
 /// How long a channel is left alone, at least and at most. One that has nothing to say, again and again, costs others their
 /// time.
 const WAIT: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(3600));
 
-/// What the host says of a message, in place of what the channel says.
+/// Keys that the host sets on a message, in place of the channel's values.
 const OWN_KEYS: [&str; 3] = ["sender_id", "channel", "chat_id"];
 
 /// Why a message is not taken.
@@ -90,7 +90,7 @@ pub(super) fn arrivals(
     Ok((taken, refused))
 }
 
-/// What a refused message is called, whatever its ids are.
+/// The name of a refused message in texts, whatever its ids are.
 fn name_of(message: &Envelope) -> String {
     let shown = |id: &str| one_line(&id.chars().take(MAX_SHOWN).flat_map(char::escape_debug).collect::<String>());
     match message.id.as_deref().filter(|id| !id.is_empty()) {

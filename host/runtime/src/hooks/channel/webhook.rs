@@ -19,11 +19,11 @@ const MAX_HEAD: usize = 64 << 10;
 /// Headers of an answer.
 const MAX_HEADERS: usize = 32;
 
-/// Headers that an answer may have. Whatever else a header can do, it would do to the whole of this server.
+/// Headers that an answer may have. Any other header would take effect on the whole of this server.
 const ALLOWED: [&str; 6] =
     ["allow", "cache-control", "content-language", "content-type", "retry-after", "www-authenticate"];
 
-/// What the far side gets, and what came.
+/// The response to the far side, and the messages that came.
 pub struct WebhookResponse {
     /// 200 to 599.
     pub status: u16,

@@ -1,4 +1,4 @@
-//! What a plugin that keeps tapes answers, validated before the host uses it.
+//! Validates the answers of a plugin that keeps tapes before the host uses them.
 
 use super::from_entry;
 use crate::guest::bindings::entries::Entry;

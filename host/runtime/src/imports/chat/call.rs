@@ -28,7 +28,7 @@ pub(super) struct ModelCall {
     /// The turn waits for it at its end.
     pub(super) _token: TaskTrackerToken,
     pub(super) depth: u32,
-    /// Whose call it is: whatever the chain makes of it, it stays within that plugin's grants.
+    /// The caller: whatever the chain makes of the call, it stays within that plugin's grants.
     pub(super) caller: Running,
     pub(super) request: Request,
 }

@@ -1,4 +1,4 @@
-//! What crosses between a guest, the host and a model's client.
+//! Conversions between the types of a guest, the host and a model's client.
 
 use crate::guest::bindings::exchange;
 use bub_model::Event;

@@ -1,4 +1,4 @@
-//! What a call costs: what the provider says, or a guess where it does not.
+//! The cost of a call: the provider's figures, or a guess where it gives none.
 
 use super::call::ModelCall;
 use super::response::ResponseRecorder;

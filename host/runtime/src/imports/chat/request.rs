@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The most media that a provider gets that is a plugin, in bytes of base64: it has 64 MiB for several copies.
 const MAX_LENT: usize = 8_000_000;
 
-/// What is asked of a model, and was looked at.
+/// A checked request to a model.
 pub(super) struct Request {
     pub(super) purpose: String,
     pub(super) model: String,
@@ -35,7 +35,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// What of it is no JSON.
+    /// A part of it is not JSON.
     pub(super) fn new(turn: &Turn, model: String, request: exchange::Request) -> Result<Self, Error> {
         let wrong = |reason| Error::invalid(format!("the request holds {reason}"));
         request.options.iter().try_for_each(|options| check_json(options)).map_err(wrong)?;
@@ -68,7 +68,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// What of it is no JSON.
+    /// A part of it is not JSON.
     pub(super) fn rewrite(&mut self, turn: &Turn, written: LlmRequest) -> Result<(), Error> {
         self.messages = turn.messages(&written.messages).map_err(Error::invalid)?;
         self.tools.retain(|tool| written.tool_names.contains(&tool.spec.name));
@@ -134,7 +134,7 @@ impl Request {
     }
 }
 
-/// What a model is told of a tool. One that stands as its plugin gave it was looked at when that was loaded.
+/// The offer of a tool to a model. A tool that stands as its plugin gave it was checked when that was loaded.
 fn offer(turn: &Turn, spec: &ToolSpec) -> Result<Arc<Offer>, String> {
     let mut all = turn.scope.plugins.iter().flat_map(|plugin| &plugin.tools);
     let is_it = |tool: &&crate::plugin::Tool| {

@@ -10,10 +10,10 @@ use bub_types::{Error, ErrorKind, ToolCall};
 use std::time::Instant;
 use tokio::sync::mpsc;
 
-/// What a call comes to: every event goes to the listener, and is kept for those who observe the call.
+/// The outcome of a call: every event goes to the listener, and is kept for those who observe the call.
 pub(super) struct ResponseRecorder<'a> {
     turn: &'a Turn,
-    /// Who asked, and whose what is said becomes.
+    /// The caller that asked, and that the response is charged to.
     caller: &'a Running,
     listener: &'a mpsc::Sender<Outcome>,
     /// The model that was asked last; empty while none was.

@@ -24,13 +24,13 @@ const MAX_TEXTS: usize = 1_024;
 /// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What compares meanings in a turn.
+/// Compares meanings in a turn.
 pub(super) struct Embedder {
     turn: Arc<Turn>,
-    /// Whose search it is: the model is asked at its expense.
+    /// The plugin that searches: the model is asked at its expense.
     caller: String,
     model: EmbeddingModel,
-    /// What vectors are kept under.
+    /// The name under which vectors are kept.
     name: String,
 }
 
@@ -55,7 +55,7 @@ impl Embedder {
         Some(Arc::new(Self { turn: turn.clone(), caller: caller.to_owned(), model, name }))
     }
 
-    /// What the model makes of a question.
+    /// The vector that the model makes of a question.
     pub(super) async fn question(&self, workspace: &Workspace, question: &str) -> Result<QueryVector, String> {
         let made: Result<QueryVector, String> = async {
             let vector = self.ask(&[question.to_owned()], Purpose::Question).await?.pop();
@@ -97,7 +97,7 @@ impl Embedder {
         Ok(is_full)
     }
 
-    /// What the model says of unrelated texts: as configured, as it was learned, or learned now.
+    /// The baseline of the model, from unrelated texts: as configured, as it was learned, or learned now.
     async fn baseline(&self, workspace: &Workspace) -> Result<Baseline, String> {
         if let (EmbeddingModel::Server(_), Some(configured)) =
             (&self.model, self.turn.scope.host.config.embedding_scale)

@@ -1,4 +1,4 @@
-//! What crosses between a guest and a tape.
+//! Conversions between the types of a guest and of a tape.
 
 use crate::guest::bindings::entries;
 use crate::guest::bindings::entries::{Draft, Entry, Hit, Info};
@@ -17,7 +17,7 @@ pub fn attach(dir: &Path, archive: &str, attachments: &[(String, String)]) {
     }
 }
 
-/// What drafts make a turn hold, in bytes: the media of a message too.
+/// The bytes that drafts make a turn hold: the media of a message too.
 pub(super) fn weight(turn: &Turn, drafts: &[Draft]) -> usize {
     let media = |draft: &Draft| if draft.kind == "message" { turn.scope.media.weight(&draft.payload) } else { 0 };
     drafts.iter().map(|draft| draft.payload.len() + draft.meta.len() + media(draft)).fold(0, usize::saturating_add)

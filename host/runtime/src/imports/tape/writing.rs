@@ -1,4 +1,4 @@
-//! What a guest writes to a tape: checked, signed by the host, and with the taint of its turn.
+//! Writes of a guest to a tape: checked, signed by the host, and with the taint of its turn.
 
 use crate::guest::State;
 use crate::guest::bindings::entries::Draft;

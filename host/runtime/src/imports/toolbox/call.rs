@@ -33,7 +33,7 @@ pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<
     outcome
 }
 
-/// One call from the chain before it to the chain after it. Whatever happens is a result that the model can read.
+/// One call from the chain before it to the chain after it. Every outcome is a result that the model can read.
 async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
     if let Some(gate) = turn.scope.absent_gate() {
         let error = Error::denied(format!("the gate `{gate}` is not there to allow it"));
@@ -119,7 +119,7 @@ fn arguments(turn: &Turn, tool: &Tool, call: &ToolCall) -> Result<(String, Value
     Ok((arguments, parsed))
 }
 
-/// What a model that asked for a tool that is not there can do about it.
+/// The error for a model that asked for a tool that is not there: it says what the model can do about it.
 fn unknown(turn: &Turn, name: &str) -> Error {
     let written = model_name(name);
     let tools = turn.scope.plugins.iter().flat_map(|plugin| &plugin.tools).filter(|tool| tool.for_model);
@@ -132,7 +132,7 @@ fn unknown(turn: &Turn, name: &str) -> Error {
     Error::new(ErrorKind::NotFound, format!("there is no tool `{written}`: {hint}"))
 }
 
-/// Calls the tool, with arguments that fit. Whatever happens is a result that the model can read.
+/// Calls the tool, with arguments that fit. Every outcome is a result that the model can read.
 pub async fn ask(
     turn: &Arc<Turn>,
     depth: u32,

@@ -103,7 +103,7 @@ pub(super) async fn allowed(
     Ok(())
 }
 
-/// What this call would do beyond what its tool declares.
+/// The flows of this call beyond what its tool declares.
 ///
 /// # Errors
 ///

@@ -12,8 +12,8 @@ const SHORT: Duration = Duration::from_millis(1);
 /// One of several.
 pub(super) type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// What all of them give, in the order in which they end. Dropping it drops them. They share this task as long as all of it
-/// is short, and get a task each when it is not.
+/// The results of all of them, in the order in which they end. Dropping the future drops them. They share this task as
+/// long as all of it is short, and get a task each when it is not.
 pub(super) async fn run_concurrently<T: Send + 'static>(all: impl IntoIterator<Item = Work<T>>) -> Vec<T> {
     let mut here: FuturesUnordered<Work<T>> = all.into_iter().collect();
     let mut ended = Vec::with_capacity(here.len());
