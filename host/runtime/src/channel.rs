@@ -46,11 +46,12 @@ pub trait Channel: Send + Sync {
 pub struct ApprovalRequest {
     /// The tool's name.
     pub tool: String,
-    /// Whose it is; none: it came with the program, so that what its name and its arguments mean is known.
+    /// The plugin that it belongs to; none: it came with the program, so that what its name and its arguments mean is
+    /// known.
     pub plugin: Option<String>,
     /// The arguments as the tool will get them: JSON that a model wrote, so a terminal must not be given them as they are.
     pub arguments: String,
-    /// What the tool does: `read`, `write`, `send` or `run`.
+    /// The effect of the tool: `read`, `write`, `send` or `run`.
     pub effect: &'static str,
     /// Why it is asked.
     pub why: String,
@@ -58,7 +59,7 @@ pub struct ApprovalRequest {
     pub ends_with_trust: bool,
 }
 
-/// What the owner says to a [`ApprovalRequest`].
+/// The owner's answer to an [`ApprovalRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalDecision {
     /// This call may be made.
@@ -92,7 +93,7 @@ pub fn message(
     }
 }
 
-/// What is said to the chat that a message came from.
+/// A reply to the chat that a message came from.
 pub fn reply(session: &str, to: &Envelope, content: &str) -> Envelope {
     Envelope {
         session_id: Some(session.to_owned()),

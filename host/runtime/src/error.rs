@@ -1,5 +1,5 @@
-//! How a turn fails. What a guest may handle (`bub:types/error`) and what ends its call (a [`Fault`]) are different
-//! types: only the first was said by the plugin.
+//! How a turn fails. An error that a guest may handle (`bub:types/error`) and one that ends its call (a [`Fault`]) are
+//! different types: only the first was said by the plugin.
 
 use crate::plugin::{Fault, FaultKind, is_embedded, parse_json};
 use bub_types::hook::{Call, Hook};
@@ -16,11 +16,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 pub enum Failure {
     /// The plugin answered with an error of its own.
     Hook {
-        /// What was called.
+        /// The call that failed.
         hook: Call,
         /// The plugin that answered.
         plugin: String,
-        /// What it said.
+        /// The error.
         error: Error,
     },
     /// The plugin broke its contract or a limit.
@@ -38,7 +38,7 @@ pub enum Failure {
     LeaseLost,
     /// The turn ran longer than it may.
     Deadline(Duration),
-    /// What was asked for may not be, or makes no sense.
+    /// The request is not allowed, or makes no sense.
     Refused(Error),
 }
 
@@ -135,7 +135,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What the user can do about a plugin that broke.
+/// The remedy that the user has for a plugin that broke.
 fn remedy(fault: &Fault) -> String {
     let plugin = &fault.plugin;
     let raise = |limit: &str| format!("; to allow more, raise `{limit}` of `[plugins.{plugin}.limits]` in config.toml");

@@ -1,5 +1,5 @@
-//! What a call would carry out of a conversation: where its request goes, and what of it was read before. Facts only; what
-//! they permit is decided by [`decide`](bub_permissions::policy::decide).
+//! The data that a call would carry out of a conversation: where its request goes, and what of it was read before.
+//! Facts only; [`decide`](bub_permissions::policy::decide) decides what they permit.
 //!
 //! A call is looked at and not the request that comes of it, for three reasons: the arguments are all that a model can put
 //! into a request, the owner has to be asked before the tool begins, and what a tool asks for beyond that (a redirect, a
@@ -25,22 +25,22 @@ const SHOWN: usize = 120;
 /// Text that the conversation has read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading<'a> {
-    /// What it is, for people: `` text read by `fs.read` ``.
+    /// The description of the source, for people: `` text read by `fs.read` ``.
     pub source: &'a str,
     /// The text.
     pub text: &'a str,
 }
 
-/// What is known of a conversation when a call is made.
+/// The known facts of a conversation when a call is made.
 #[derive(Debug, Clone, Default)]
 pub struct Conversation<'a> {
-    /// What the owner wrote in this turn, also while it ran. The owner's own text may leave.
+    /// The texts that the owner wrote in this turn, also while it ran. The owner's own text may leave.
     pub owner_texts: Vec<&'a str>,
     /// Addresses that the owner wrote, in this turn and before it.
     pub owner: Addresses,
     /// Addresses that stood on pages that were fetched, in this turn and before it.
     pub pages: Addresses,
-    /// What was read that is no page: files, what programs showed, memory.
+    /// The texts that were read and are no pages: files, what programs showed, memory.
     pub read: Vec<Reading<'a>>,
     /// Whether more was read than is kept.
     pub is_partial: bool,

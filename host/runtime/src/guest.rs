@@ -1,7 +1,7 @@
-//! Calls into guests: instances with their limits, what they hold, and the bindings of the contracts.
-//! Each call has a fresh instance, from an `InstancePre` that is created once: sessions share no state, stores need no
-//! mutex, and an instance that faulted is dropped. Embedded plugins reuse their instances for the calls of one turn
-//! (`instance_pool`). What guests may import is implemented for [`State`] in `imports`.
+//! Calls into guests: instances with their limits, what they hold, and the bindings of the contracts. Each call has a
+//! fresh instance, from an `InstancePre` that is created once: sessions share no state, stores need no mutex, and an
+//! instance that faulted is dropped. Embedded plugins reuse their instances for the calls of one turn
+//! (`instance_pool`). The imports of guests are implemented for [`State`] in `imports`.
 
 pub mod bindings;
 mod call;

@@ -1,4 +1,4 @@
-//! What a person sends along with a message: files, and addresses of what the model's side fetches.
+//! Attachments that a person sends along with a message: files, and addresses of what the model's side fetches.
 
 use anyhow::bail;
 use base64::Engine;
@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 20_000_000;
 /// Attachments of one message.
 pub const MAX_ITEMS: usize = 16;
 
-/// What an address leads to, by how its path ends.
+/// The type of the file behind an address, by how its path ends.
 const ENDINGS: &[(&str, MediaKind, &str)] = &[
     ("png", MediaKind::Image, "image/png"),
     ("jpg", MediaKind::Image, "image/jpeg"),
@@ -138,7 +138,7 @@ fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
-/// What a file is, and its MIME type.
+/// The kind of a file, and its MIME type.
 fn kind_of(bytes: &[u8]) -> Option<(MediaKind, &'static str)> {
     let found = infer::get(bytes);
     let mime_type = found.map(|found| found.mime_type()).unwrap_or_default();

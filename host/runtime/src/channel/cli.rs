@@ -23,8 +23,8 @@ impl Channel for Printer {
             MessageKind::Normal | MessageKind::Command => {
                 let text = format!("[{}:{}]\n{}", envelope.channel, envelope.chat_id, envelope.content);
                 let mut out = std::io::stdout();
-                // A terminal obeys what it is sent, and models, pages and plugins have written this. Whatever else reads
-                // it gets it as it is.
+                // A terminal obeys what it is sent, and models, pages and plugins have written this. Any other reader
+                // gets it as it is.
                 let text = if out.is_terminal() { shown(&text) } else { text };
                 writeln!(out, "{text}")
             }

@@ -6,7 +6,7 @@ use reqwest::Url;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 
-/// What an address in a text may be followed by without being a part of it.
+/// Characters that may follow an address in a text without being a part of it.
 const BEHIND: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '\'', '"', '*', '_', '|', '\\'];
 
 /// Where an address in Markdown, code or JSON ends at the latest, if it ends there.

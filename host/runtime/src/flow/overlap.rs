@@ -27,13 +27,13 @@ pub(super) enum Overlap<'a> {
     /// In the text of that source.
     In(&'a str),
     Nowhere,
-    /// What leaves is shorter than anything that is compared.
+    /// The text that leaves is shorter than anything that is compared.
     TooLittle,
-    /// What leaves may be read in more ways than are tried.
+    /// The text that leaves may be read in more ways than are tried.
     TooMuch,
 }
 
-/// Looks for what leaves in what was read. What the owner said may leave.
+/// Looks for what leaves in what was read. The owner's own text may leave.
 pub(super) fn find<'a>(leaving: &[String], said: &[&str], read: &[Reading<'a>]) -> Overlap<'a> {
     let mut texts = Vec::new();
     for text in leaving {
@@ -127,7 +127,7 @@ fn run(one: &[char], at: usize, other: &[char], begin: usize) -> usize {
     pairs.take_while(|(one, other)| one == other).count()
 }
 
-/// What is compared of a text.
+/// The characters of a text that are compared.
 fn letters(text: &str) -> Vec<char> {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -1,7 +1,7 @@
 //! The only `bindgen!`s of the host: the contracts of `wit/` as Rust types, under one name each, and those of
 //! `wit/trial`, which speak in the same types.
 //!
-//! What a guest exports is looked up by interface ([`Exports`]), so a plugin implements what it exports and no list
+//! The exports of a guest are looked up by interface ([`Exports`]), so a plugin implements what it exports and no list
 //! has to be kept in step with it.
 
 use super::state::State;
@@ -12,8 +12,8 @@ use wasmtime::component::{Component, Instance, InstancePre};
 /// nothing converts them.
 #[allow(missing_docs, reason = "the macro stands in for generated code")]
 mod shared {
-    /// What wasmtime's bindings expect beside the types of an interface: the implementation of its functions, of which there
-    /// are none.
+    /// The items that wasmtime's bindings expect beside the types of an interface: the implementation of its functions,
+    /// of which there are none.
     macro_rules! without_functions {
         ($interface:literal) => {
             pub trait HostWithStore<T>: wasmtime::component::HasData {}

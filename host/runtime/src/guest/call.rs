@@ -322,9 +322,9 @@ async fn timed<T>(busy: &mut Duration, future: impl Future<Output = T>) -> T {
     .await
 }
 
-/// What waits for a model or a person has the turn's deadline only, and so has a command, for which a person waits who
-/// can end it; everything else has a short one of its own, also when the turn's time is over: its state is still saved,
-/// and its failure still told.
+/// The deadline of a call. A call that waits for a model or a person has the turn's deadline only, and so has a
+/// command, for which a person waits who can end it. Every other call has a short one of its own, also when the turn's
+/// time is over: its state is still saved, and its failure still told.
 fn deadline(host: &Host, plugin: &Plugin, context: &CallContext) -> Duration {
     match context.call.deadline() {
         Deadline::Turn => {

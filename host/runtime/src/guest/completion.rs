@@ -9,14 +9,14 @@ use tokio::runtime::Handle;
 /// Bytes of text from which on nothing is joined to it.
 const JOINED: usize = 64 << 10;
 
-/// What one event stands for on its way to the guest: an error ends the stream.
+/// The form of one event on its way to the guest: an error ends the stream.
 pub type Outcome = Result<Event, Error>;
 
 /// A model call in progress, in the task of the guest that waits for it. Dropping it ends the request: the call notices that
 /// its receiver is gone.
 pub struct Completion {
     exchange: LocalStream<BoxFuture<'static, ()>, Outcome>,
-    /// What came behind pieces of text that were joined, and was none.
+    /// The outcome behind pieces of text that were joined, if it was not text.
     ahead: Option<Outcome>,
 }
 

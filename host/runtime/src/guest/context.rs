@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 /// The context of a call: its export, its turn and its nesting depth.
 #[derive(Clone)]
 pub struct CallContext {
-    /// What is called.
+    /// The called function.
     pub call: Call,
     /// The turn, if the call has one.
     pub turn: Option<Arc<Turn>>,
@@ -20,7 +20,7 @@ pub struct CallContext {
     about: Option<Arc<str>>,
     /// The caller where there is no turn, if it is known.
     caller: Option<Caller>,
-    /// What is recorded of the call.
+    /// The recording of the call.
     pub(super) recording: CallRecording,
 }
 
@@ -45,7 +45,7 @@ impl CallContext {
         Self { recording, ..self }
     }
 
-    /// Whose call of which hook it is, for the quarantine.
+    /// The key of the call's circuit, for the quarantine: its plugin, hook and caller.
     pub fn circuit_key(&self) -> CircuitKey<'_> {
         static UNKNOWN: LazyLock<Caller> = LazyLock::new(Caller::unknown);
         let caller = self.turn.as_ref().map(|turn| turn.caller()).or(self.caller.as_ref());

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wasmtime_wasi::random::Deterministic;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder};
 
-/// What is random is this, over and over.
+/// The random bytes, repeated without end.
 const CHANCE: [u8; 32] = *b"what is chosen is chosen by rule";
 
 /// Clocks that stand.

@@ -1,4 +1,4 @@
-//! What guests hold handles to. The methods that guests call on them are in `imports`.
+//! The objects that guests hold handles to. The methods that guests call on them are in `imports`.
 
 use crate::turn::Turn;
 use bub_model::Event;

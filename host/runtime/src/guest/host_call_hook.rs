@@ -1,4 +1,4 @@
-//! What holds each time a guest comes back from the host: how often it may call, and that others have their turn.
+//! The checks each time a guest comes back from the host: how often it may call, and that other tasks have their turn.
 
 use super::state::State;
 use std::future::{Future, ready};

@@ -15,7 +15,7 @@ use serde_json::Value;
 use wasmtime::component::HasData;
 use wasmtime::{Error, Result};
 
-/// What the linker is given.
+/// The type that the linker is given.
 pub(super) struct Imports;
 
 impl HasData for Imports {

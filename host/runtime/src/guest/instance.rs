@@ -13,7 +13,7 @@ use wasmtime::{PoolConcurrencyLimitError, Result, Store};
 
 pub(super) struct GuestInstance<'p> {
     pub(super) store: Store<State>,
-    /// What the instance is made of.
+    /// The linked exports that the instance is made of.
     pub(super) ready: &'p LinkedExports,
     /// None before it is made.
     instance: Option<Instance>,
@@ -108,7 +108,7 @@ fn store<'p>(
     Ok((store, ready))
 }
 
-/// What one call may use up.
+/// Sets the bounds of one call.
 fn bound(store: &mut Store<State>, plugin: &Plugin) -> Result<()> {
     store.set_fuel(plugin.limits.fuel)?;
     store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;

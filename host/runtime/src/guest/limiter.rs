@@ -16,7 +16,7 @@ impl Limiter {
         Self { limit, used: 0, exceeded: false }
     }
 
-    /// What all of them have, in bytes.
+    /// The bytes that all of them use.
     pub(super) fn used(&self) -> usize {
         self.used
     }

@@ -1,5 +1,5 @@
-//! What a guest writes to stdout and stderr: the end of it is kept for the crash report, and its lines
-//! go to the log, under the plugin's name.
+//! The stdout and stderr of a guest: the end of it is kept for the crash report, and its lines go to the log, under the
+//! plugin's name.
 
 use crate::host::Host;
 use crate::plugin::Plugin;
@@ -21,7 +21,7 @@ const KEPT: usize = 8 << 10;
 const LOGGED: usize = 16 << 10;
 const LINE: usize = 2 << 10;
 
-/// What the guest of one call has written.
+/// The output of the guest of one call.
 #[derive(Clone)]
 pub struct Output(Arc<Mutex<Written>>);
 
@@ -35,7 +35,7 @@ struct Written {
     kept: Vec<u8>,
     /// Whether there were more.
     is_cut: bool,
-    /// What of a line is there.
+    /// The line that has no end yet.
     line: Vec<u8>,
     /// Bytes that went to the log.
     logged: usize,

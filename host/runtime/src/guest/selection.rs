@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
-/// What a selector has made of a view.
+/// The selection that a selector has made of a view.
 pub struct Selected {
     /// Its name, or the name of the rule that replaces it.
     pub by: String,
@@ -37,7 +37,7 @@ pub struct Selection {
     pub new_messages: Option<Vec<String>>,
     /// Messages after the user's.
     pub after: Vec<String>,
-    /// What the selector reports of its decision, for the tape.
+    /// The selector's report of its decision, for the tape.
     pub notes: Option<serde_json::Map<String, serde_json::Value>>,
     /// Entries of the tape that are in it as they stand.
     pub entries: BTreeSet<u64>,
@@ -78,11 +78,11 @@ impl Selection {
 }
 
 /// Looks at the messages in the order in which a model will: each has a role that models know, each result of a tool
-/// follows its call and each call has its results. What the user said, `said` and in earlier steps `own`, is there.
+/// follows its call and each call has its results. The user's text, `said` and in earlier steps `own`, is there.
 ///
 /// # Errors
 ///
-/// What is wrong, for the author of the selector.
+/// The selection is invalid. The error describes the problem, for the author of the selector.
 pub(crate) fn check_request(selection: &Selection, new_messages: &[String], own: Option<&Entry>) -> Result<(), String> {
     let new_messages = selection.new_messages.as_deref().unwrap_or(new_messages);
     let messages = || selection.before.iter().chain(&selection.history).chain(new_messages).chain(&selection.after);

@@ -10,7 +10,7 @@ const CONTRACTS: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/sig
 /// Characters that are shown of a type, behind where two begin to differ.
 const SHOWN: usize = 120;
 
-/// What is wrong with the first function of that export that has another type. None, where all seem right.
+/// Describes the first function of that export that has another type. None, where all seem right.
 pub(super) fn difference(component: &Component, interface: &str) -> Option<String> {
     let engine = component.engine();
     let ty = component.component_type();

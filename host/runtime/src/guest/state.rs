@@ -1,4 +1,4 @@
-//! What lives in a store: everything that one call of one guest holds, gone when the call ends.
+//! The data of a store: everything that one call of one guest holds, gone when the call ends.
 
 use super::context::CallContext;
 use super::determinism;
@@ -36,7 +36,7 @@ const MAX_RANDOM: u64 = 1 << 20;
 pub struct State {
     /// The host.
     pub host: Arc<Host>,
-    /// Whose code runs: grants and limits are looked up here and nowhere else.
+    /// The plugin whose code runs: grants and limits are looked up here and nowhere else.
     pub plugin: Arc<Plugin>,
     /// The call that runs.
     pub call: Call,
@@ -48,13 +48,13 @@ pub struct State {
     pub table: ResourceTable,
     /// Limits memory and tables.
     pub limiter: Limiter,
-    /// What the guest writes to stdout and stderr.
+    /// The guest's stdout and stderr.
     pub output: Output,
-    /// What the call is given.
+    /// Records the arguments of the call.
     pub recorder: CallRecorder,
     /// Records or answers its calls of imports.
     pub recording: CallRecording,
-    /// What is kept from the guest of the directories that it is given; none where it is given none.
+    /// The guard over the directories that the guest is given; none where it is given none.
     pub file_guard: Option<FileGuard>,
     /// Whether the call was given text of a tape, a model or a tool: what it writes may say the same.
     pub has_read: bool,
@@ -156,7 +156,8 @@ impl State {
     /// Refuses unless the plugin holds that grant.
     pub fn granted(&self, grant: &Grant) -> std::result::Result<(), Error> {
         if self.holds(grant) {
-            // What the program's own guests do by their table is what the tape is about anyway, but for what leaves it.
+            // Uses of the program's own guests by their table are what the tape is about anyway, but for what leaves
+            // it.
             let reaches_outside = matches!(grant.kind(), GrantKind::Process | GrantKind::Secret);
             if let Some(turn) = self.turn.as_ref().filter(|_| reaches_outside || self.plugin.source != Source::Embedded)
             {
@@ -194,7 +195,7 @@ impl State {
     }
 }
 
-/// What is kept from a guest that is given directories.
+/// The guard over the files of a guest that is given directories.
 fn file_guard(host: &Host, plugin: &Arc<Plugin>, call: Call, turn: Option<&Arc<Turn>>) -> Option<FileGuard> {
     // A plugin holds no grants while it is loaded.
     (call != Call::Load && plugin.opens_files()).then(|| FileGuard {

@@ -37,7 +37,7 @@ pub struct About {
     pub model: String,
     /// The user's messages that are not on the tape yet.
     pub new_messages: Vec<String>,
-    /// What the model will be offered.
+    /// The tools that the model will be offered.
     pub tools: Vec<Arc<ToolSpec>>,
 }
 
@@ -128,8 +128,8 @@ impl View {
         Ok(found)
     }
 
-    /// The ids of the next entries of the window. What is selected of them reaches the model all the same, so what is
-    /// tainted in them taints the turn.
+    /// The ids of the next entries of the window. The selected ones reach the model all the same, so tainted entries
+    /// among them taint the turn.
     pub(crate) async fn forward_unseen(&mut self, max: usize) -> bub_tape::Result<Vec<u64>> {
         let found = self.further(max).await?;
         found.iter().for_each(|entry| self.turn.taint_by_entry(entry));

@@ -10,16 +10,16 @@ use std::collections::HashMap;
 /// Decisions that are remembered.
 const MAX_ANSWERS: usize = 4096;
 
-/// What an answer that is to last was given about: one call, or one tool.
+/// The subject of an answer that is to last: one call, or one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ApprovalKey {
     session: String,
     asker: String,
     tool: String,
-    /// What the tool was when the owner was asked: the digest of its plugin.
+    /// The version of the tool when the owner was asked: the digest of its plugin.
     plugin: String,
-    /// What the call does, and SHA-256 of its arguments as [`json::normalise`] prints them. None: every call of the tool,
-    /// which only a refusal may mean.
+    /// The effect of the call, and SHA-256 of its arguments as [`json::normalise`] prints them. None: every call of the
+    /// tool, which only a refusal may mean.
     call: Option<(&'static str, [u8; 32])>,
 }
 

@@ -1,4 +1,4 @@
-//! What may be spent at models in a day: by all together, by each plugin, and for each caller.
+//! The daily budgets of model calls: of all together, of each plugin, and for each caller.
 
 mod shared;
 mod unsettled;
@@ -30,11 +30,11 @@ pub struct Budget {
 pub struct Demand<'a> {
     /// The plugin that calls.
     pub plugin: &'a str,
-    /// What the plugin may use in a day.
+    /// The tokens that the plugin may use in a day.
     pub own: Option<u64>,
     /// The account of the caller whose message the turn is about.
     pub caller: &'a str,
-    /// What may be used for that caller in a day.
+    /// The tokens that may be used for that caller in a day.
     pub quota: Option<u64>,
 }
 
@@ -137,8 +137,8 @@ impl Budget {
         self.used(Limit::Caller(caller)).await
     }
 
-    /// What a model's provider has reported lately, in relation to what is estimated. Where it cannot be read, the estimate
-    /// stays as it is.
+    /// The ratio of reported to estimated tokens of a model, from the latest reports of its provider. Where it cannot
+    /// be read, the estimate stays as it is.
     pub fn token_calibration(&self, model: &str) -> bub_estimate::Ratio {
         match &*self.usage {
             Usage::Home(log) => log.ratio(model).unwrap_or_default(),

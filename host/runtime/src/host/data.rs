@@ -74,7 +74,7 @@ pub struct Host {
     pub cache: Arc<Cache>,
     /// Replaced as a whole, so that a turn ends with the set that it began with.
     pub(super) plugins: Arc<RwLock<Arc<PluginSet>>>,
-    /// What the set is built from. Locked while a new set is built.
+    /// The registry that the set is built from. Locked while a new set is built.
     pub(super) registry: Arc<tokio::sync::Mutex<PluginRegistry>>,
     /// Whether the process ends after a turn.
     pub(super) is_short: bool,

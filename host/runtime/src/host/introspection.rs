@@ -1,4 +1,4 @@
-//! What the program says of its hooks and plugins, as JSON: on the command line and over HTTP.
+//! Descriptions of the program's hooks and plugins, as JSON: on the command line and over HTTP.
 
 use super::Host;
 use crate::hooks::{ActiveSelector, active_selector};

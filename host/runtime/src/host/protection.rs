@@ -14,7 +14,7 @@ const BELIEVED_FOR: Duration = Duration::from_secs(1);
 pub struct ProtectionCache(Mutex<Option<(Instant, Arc<ProtectedFiles>)>>);
 
 impl ProtectionCache {
-    /// What is protected at this moment.
+    /// The files that are protected at this moment.
     pub fn files(&self, config: &Config) -> Arc<ProtectedFiles> {
         let mut kept = self.0.lock();
         match &*kept {

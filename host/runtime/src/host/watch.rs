@@ -132,7 +132,7 @@ fn concerns(event: &Event, files: &[PathBuf], targets: &Targets) -> bool {
     event.need_rescan() || !is_read && event.paths.iter().any(is_meant)
 }
 
-/// What links among the plugins' files lead over, by the last part of each path: one directory may have several names.
+/// The targets of links among the plugins' files, by the last part of each path: one directory may have several names.
 #[derive(Clone, Default)]
 struct Targets(Arc<Mutex<BTreeSet<OsString>>>);
 

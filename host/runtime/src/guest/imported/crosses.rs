@@ -5,7 +5,7 @@ use bub_types::{Envelope, Error, MessageKind, ModelOptions, Principal, Prompt, S
 use serde_json::{Value, json};
 use wasmtime::component::Resource;
 
-/// What stands for a handle: which one it is follows from the order of the calls.
+/// The text that stands for a handle: which one it is follows from the order of the calls.
 const HANDLE: &str = "(handle)";
 
 /// A value that crosses between a guest and an import.

@@ -50,7 +50,7 @@ pub(crate) fn is_workspace(grant: &Grant) -> bool {
     matches!(grant.directory(), Some((GrantedPath::Workspace | GrantedPath::InWorkspace(_), _)))
 }
 
-/// What a directory that was opened means for the turn.
+/// Records in the turn that a directory was opened, and taints the turn where that calls for it.
 fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &GrantedPath<'_>, grant: &Grant) {
     // Reads of the program's own guests by their table are not recorded.
     if plugin.source != Source::Embedded {

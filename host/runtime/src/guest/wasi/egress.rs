@@ -1,4 +1,4 @@
-//! `wasi:http`: a guest's requests go to the hosts that its grants name, and nowhere else. What it names as
+//! `wasi:http`: a guest's requests go to the hosts that its grants name, and nowhere else. A secret that it names as
 //! `{{secret:NAME}}` is filled in here, behind the guest's back, and taken out of what comes back.
 
 use super::recorded_http;
@@ -17,7 +17,7 @@ use std::future::Future;
 use std::sync::Arc;
 use wasmtime_wasi_http::{Error, RequestOptions, Result, WasiBody, WasiHttpHooks};
 
-/// Whose requests these are.
+/// The context of a plugin's HTTP requests.
 pub(crate) struct Http {
     /// The host.
     pub host: Arc<Host>,
@@ -93,7 +93,7 @@ fn write_down(turn: &Turn, plugin: &Plugin, error: &bub_egress::Error) {
 }
 
 impl Http {
-    /// What the grants of this moment let through.
+    /// The client with the targets that the grants allow at this moment.
     fn egress_client(&self) -> EgressClient {
         let targets = if self.is_loading { Vec::new() } else { self.host.grants.held(&self.plugin, GrantKind::Http) };
         let targets = targets.iter().filter_map(|grant| Target::parse(grant.target()).ok());

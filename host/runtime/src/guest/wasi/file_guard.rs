@@ -1,4 +1,4 @@
-//! What is kept from a guest that is given directories.
+//! Protects files from a guest that is given directories.
 
 use crate::plugin::Plugin;
 use crate::turn::{Denial, DenialReason, Turn};
@@ -10,7 +10,7 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-/// What is kept from the plugin of one call.
+/// The files that are kept from the plugin of one call.
 #[derive(Clone)]
 pub struct FileGuard {
     /// The files that no plugin may open.

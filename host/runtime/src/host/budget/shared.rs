@@ -35,7 +35,7 @@ pub struct SharedUsage(Arc<Inner>);
 struct Inner {
     table: UsageTable,
     files: UnsettledFiles,
-    /// What is to be written, in order. The first is removed when it is written.
+    /// The settlements to be written, in order. The first is removed when it is written.
     pending: Mutex<VecDeque<Settlement>>,
     /// Something is pending.
     added: Arc<Notify>,
