@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 #[derive(Default)]
 pub(crate) struct Channels {
     pub(crate) by_name: Mutex<BTreeMap<String, Arc<GuestChannel>>>,
-    /// What the last discovery read. Locked during a discovery.
+    /// The sources that the last discovery read. Locked during a discovery.
     pub(crate) discovered_from: tokio::sync::Mutex<Option<ChannelSources>>,
     /// Aborted on drop.
     pub(crate) pollers: Mutex<JoinSet<()>>,
@@ -31,7 +31,7 @@ impl Channels {
     }
 }
 
-/// What determines which channels exist.
+/// The inputs that determine which channels exist.
 pub(crate) struct ChannelSources {
     host: Arc<Host>,
     plugins: Arc<PluginSet>,

@@ -35,7 +35,7 @@ pub(crate) struct Delays {
     pub(crate) window: Duration,
 }
 
-/// What to do with a message from a channel.
+/// The decision about a message from a channel.
 pub(crate) enum DebounceDecision {
     /// It starts a turn now.
     Run(Task),

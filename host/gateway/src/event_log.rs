@@ -32,7 +32,7 @@ pub struct LoggedEvent {
     pub data: String,
 }
 
-/// What a reader gets next.
+/// The events that a reader gets next.
 #[derive(Debug)]
 pub struct Batch {
     /// The number of events before these that are not kept any more; `None`: unknown, and some may be.

@@ -224,7 +224,7 @@ impl TurnFollower {
         self.at.as_ref().filter(|at| at.turn == turn).map_or(0, |at| at.count)
     }
 
-    /// What of a chunk was not read before. Afterwards it counts as read.
+    /// The items of a chunk that were not read before. Afterwards they count as read.
     fn batch(&mut self, turn: &str, chunk: Chunk) -> Option<StreamBatch> {
         let count = self.count_of(turn);
         let end = chunk.first + chunk.items.len() as u64;

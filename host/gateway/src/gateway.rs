@@ -1,4 +1,4 @@
-//! The gateway's state. What it does with messages is in the other modules, a stage each.
+//! The gateway's state. The handling of messages is in the other modules, a stage each.
 
 use super::channels::Channels;
 use super::cluster::{Cluster, ClusterStatus};
@@ -108,8 +108,8 @@ impl Gateway {
         self.event_log.read(after).await
     }
 
-    /// What all workers of the database have in common; without one, what this process has. `None`: the database does not
-    /// answer.
+    /// The status that all workers of the database have in common; without a database, that of this process. `None`:
+    /// the database does not answer.
     pub async fn cluster_status(&self) -> Option<ClusterStatus> {
         let Some(cluster) = &self.cluster else {
             return Some(ClusterStatus { waiting: self.load().1, ..ClusterStatus::default() });

@@ -1,6 +1,6 @@
-//! What the gateway keeps outside of tapes: accepted messages, undelivered answers, sessions, quotas, and how far each
-//! channel was read. One process keeps it in a file ([`LocalInbox`](super::local_inbox::LocalInbox)); workers that share a
-//! database keep it there ([`SharedInbox`](super::shared_inbox::SharedInbox)).
+//! The gateway's state outside of tapes: accepted messages, undelivered answers, sessions, quotas, and how far each
+//! channel was read. One process keeps it in a file ([`LocalInbox`](super::local_inbox::LocalInbox)); workers that
+//! share a database keep it there ([`SharedInbox`](super::shared_inbox::SharedInbox)).
 
 use super::TurnOutcome;
 use super::quota::{QuotaAccount, QuotaExceeded};
@@ -11,7 +11,7 @@ use bub_types::Envelope;
 use jiff::Timestamp;
 use std::pin::Pin;
 
-/// What every operation of an [`Inbox`] returns.
+/// The return type of every operation of an [`Inbox`].
 pub(crate) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
 
 /// The number of a message, in the order of their arrival.

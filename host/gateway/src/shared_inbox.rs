@@ -28,7 +28,7 @@ pub(crate) use worker::{Membership, Worker};
 /// Sessions that are known to be recorded, for this process alone.
 const MAX_KNOWN: usize = 100_000;
 
-/// What is done when messages are accepted, and otherwise, for messages of errors.
+/// The action when messages are accepted, and the one otherwise, for error messages.
 const ACCEPT: &str = "accept messages of `serve`";
 const ACTION: &str = "write the messages of `serve`";
 

@@ -1,4 +1,4 @@
-//! What is streamed of turns, for readers that come while a turn runs, or come back.
+//! The stream of a turn, for readers that come while the turn runs, or come back.
 
 use super::TurnOutcome;
 use super::inbox::MessageNumber;
@@ -40,7 +40,7 @@ pub enum StreamItem {
     Event(StreamEvent),
     /// A request to a model's server failed and is retried.
     Retry {
-        /// What was wrong.
+        /// The reason.
         why: String,
         /// The delay before the retry, in milliseconds.
         pause_ms: u64,

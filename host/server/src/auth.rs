@@ -7,7 +7,7 @@ use bub_config::Serve;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What is required of requests, shared by all connections.
+/// The requirements on requests, shared by all connections.
 #[derive(Clone)]
 pub struct AuthState(watch::Sender<Arc<AuthRules>>);
 

@@ -15,7 +15,7 @@ pub struct Metric {
     pub kind: &'static str,
     /// The names of its labels.
     pub labels: &'static [&'static str],
-    /// What it counts.
+    /// The quantity that it counts.
     pub about: &'static str,
 }
 

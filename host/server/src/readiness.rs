@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long an answer of the store's holds: however many probes arrive, it is asked no more often.
 const FRESH: Duration = Duration::from_secs(3);
 
-/// What readiness depends on besides the state of the gateway.
+/// The conditions of readiness besides the state of the gateway.
 #[derive(Default)]
 pub(crate) struct Readiness {
     plugins_prepared: AtomicBool,

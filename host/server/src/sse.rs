@@ -15,9 +15,9 @@ use tokio::sync::OwnedSemaphorePermit;
 /// The pause before events are read again from a database that did not answer.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What a stream reads.
+/// The source that a stream reads.
 pub(super) trait Source: Send + 'static {
-    /// What it is, for the log.
+    /// The name of the source, for the log.
     const NAME: &str;
 
     /// Waits for the next events; cancel safe. After an error it is asked again.

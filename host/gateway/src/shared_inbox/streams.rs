@@ -39,7 +39,7 @@ impl SharedInbox {
         self.write(statement, &[&tape, &turn, &first, &items, &is_last]).await.map(drop)
     }
 
-    /// What other workers have written of a tape's turns after that row.
+    /// The rows after `after` that other workers have written of a tape's turns.
     pub(crate) async fn stream(&self, tape: &str, after: i64) -> Result<Vec<StreamRow>> {
         let statement =
             "SELECT id, turn, first, items, is_last FROM stream WHERE tape = $1 AND id > $2 ORDER BY id LIMIT $3";

@@ -81,7 +81,8 @@ impl Worker {
                     );
                     current.ended.cancel();
                 }
-                // It was logged when it was noticed. What is still there is taken over like that of any other worker.
+                // It was logged when it was noticed. The work that is still there is taken over like that of any other
+                // worker.
                 () = current.has_lost_writes() => {
                     current.ended.cancel();
                     if let Err(error) = current.lease.release().await {
