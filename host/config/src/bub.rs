@@ -59,7 +59,7 @@ pub(super) fn fill(environment: &Environment, serve: &mut Serve, plugins: &mut B
 pub struct UnreadSetting {
     /// The variable or the file.
     pub name: String,
-    /// What to do about it.
+    /// The advice on how to deal with it.
     pub advice: String,
 }
 

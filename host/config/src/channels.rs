@@ -27,7 +27,7 @@ pub struct Channel {
     pub resend: Resend,
 }
 
-/// What to do with an answer whose delivery was interrupted.
+/// The handling of an answer whose delivery was interrupted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resend {

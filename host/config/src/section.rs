@@ -126,7 +126,7 @@ fn merged(old: Option<&toml::Table>, new: Option<&toml::Table>) -> Option<toml::
     Some(merged)
 }
 
-/// What of a table may hold secrets.
+/// The part of a table that may hold secrets.
 fn secrets(table: &toml::Table) -> toml::Table {
     let secret = |(key, value): (&String, &Value)| match value {
         value if is_secret(key, value) => Some((key.clone(), value.clone())),

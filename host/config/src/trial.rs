@@ -13,7 +13,7 @@ const TURN_DEADLINE_MS: u64 = 60_000;
 /// Steps of the agent loop in a trial turn.
 const MAX_STEPS: u64 = 20;
 
-/// What a trial configuration is made from.
+/// The input of a trial configuration.
 pub struct TrialConfig {
     /// A temporary home of its own.
     pub home: PathBuf,

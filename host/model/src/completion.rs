@@ -25,7 +25,7 @@ pub struct Completion {
 /// Called with the reason and the delay before each retry.
 pub(crate) type OnRetry = Box<dyn Fn(&str, Duration) + Send>;
 
-/// What comes out of the work.
+/// An item that the request yields.
 enum StreamItem {
     Event(Result<Event, Error>),
     Retry(String, Duration),

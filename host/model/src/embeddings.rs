@@ -84,7 +84,7 @@ fn read(bytes: &[u8], wanted: usize) -> Result<Embedded, &'static str> {
 ///
 /// # Errors
 ///
-/// What is wrong with them.
+/// The vectors are invalid. The error describes the problem.
 pub fn check(vectors: &[Vec<f32>]) -> Result<(), &'static str> {
     let length = vectors.first().map_or(1, Vec::len);
     if length == 0 || length > MAX_DIMENSIONS {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a caller can do about an [`Error`].
+/// The kind of an [`Error`]: it determines how a caller can react.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The request is malformed: a message that is not a JSON object, options that may not be set.

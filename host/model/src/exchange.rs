@@ -28,7 +28,7 @@ pub struct Request {
 pub struct ToolSpec {
     /// The name that the model calls.
     pub name: String,
-    /// What the tool does, for the model.
+    /// The description of the tool, for the model.
     pub description: String,
     /// JSON Schema of the arguments.
     pub parameters: RawObject,

@@ -32,7 +32,7 @@ pub(crate) fn pause(base: Duration, failed: u32, asked: Option<Duration>) -> Dur
     doubled.min(MAX_PAUSE).mul_f64(1.0 - random as f64 / 4_000.0)
 }
 
-/// What a `Retry-After` asks for: seconds or a date.
+/// The delay that a `Retry-After` asks for: seconds or a date.
 pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse::<u64>() {

@@ -20,7 +20,7 @@ pub struct Grant {
     kind: GrantKind,
 }
 
-/// What a grant is about: the word before its colon.
+/// The kind of a grant: the word before its colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GrantKind {
     /// `hook:NAME`: is called.
@@ -158,12 +158,12 @@ impl Grant {
         Self { text: Cow::Owned(format!("{}:{target}", kind.word())), kind }
     }
 
-    /// What it is about.
+    /// Its kind.
     pub fn kind(&self) -> GrantKind {
         self.kind
     }
 
-    /// What stands behind its colon; empty where there is none.
+    /// The text behind its colon; empty where there is none.
     pub fn target(&self) -> &str {
         self.text.split_once(':').map_or("", |(_, target)| target)
     }
@@ -225,7 +225,7 @@ impl FromStr for Grant {
 
     /// # Errors
     ///
-    /// What is wrong with it, with a suggestion.
+    /// The grant is invalid. The error describes the problem, with a suggestion.
     fn from_str(text: &str) -> Result<Self, String> {
         text.to_owned().try_into()
     }

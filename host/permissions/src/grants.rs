@@ -4,7 +4,7 @@ use crate::grant::Grant;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a plugin holds, or asks for.
+/// The grants that a plugin holds, or asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Grants(BTreeSet<Grant>);
@@ -14,7 +14,7 @@ impl Grants {
     ///
     /// # Errors
     ///
-    /// What is wrong with one of them, with a suggestion.
+    /// One of them is invalid. The error describes the problem, with a suggestion.
     pub fn parse<'a>(grants: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         grants.into_iter().map(str::parse).collect::<Result<_, _>>().map(Self)
     }

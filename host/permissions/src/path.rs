@@ -50,7 +50,7 @@ impl<'a> GrantedPath<'a> {
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// The path is invalid. The error describes the problem.
 pub(crate) fn check(path: &str) -> Result<(), String> {
     match GrantedPath::parse(path) {
         GrantedPath::Path(path) if !path.starts_with('/') => {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const LOCAL_ZONE: &str = "/etc/localtime";
 
-/// What precedes the zone's name in the target of the link.
+/// The text before the zone's name in the target of the link.
 const DATABASE: &str = "zoneinfo/";
 
 /// A traveller's machine changes its zone while `serve` runs; jiff looks as often.

@@ -44,7 +44,7 @@ pub enum ErrorKind {
     Unknown,
 }
 
-/// What a plugin may see of a failure.
+/// A failure as a plugin may see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct Error {

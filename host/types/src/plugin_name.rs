@@ -29,7 +29,7 @@ const RESERVED: [(&str, &str); 3] = [
 ///
 /// # Errors
 ///
-/// What is wrong with it. The caller adds the remedy.
+/// The name is invalid. The error describes the problem; the caller adds the remedy.
 pub fn check_name(name: &str) -> Result<()> {
     let what = match name.chars().find(|character| !is_plain(*character)) {
         // It would be invisible between the backticks.

@@ -36,7 +36,7 @@ pub struct ToolSpec {
     /// Whether models may call it; otherwise it is a comma command for people only.
     #[cfg_attr(feature = "component", component(name = "for-model"))]
     pub for_model: bool,
-    /// What a call can do.
+    /// The possible effect of a call.
     pub effect: Effect,
     /// Whether a call returns text of others, which taints the turn.
     #[cfg_attr(feature = "component", component(name = "reads-outside"))]

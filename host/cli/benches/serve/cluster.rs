@@ -115,7 +115,7 @@ async fn cost(postgres: &Postgres, address: &str, program: &Program, session: &s
         let statement = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()";
         postgres.sql(address, statement).parse::<f64>().expect("a number")
     };
-    // What was written in bulk is still to be done by the server.
+    // The server still has work to do for the rows that were written in bulk.
     postgres.sql(address, "VACUUM (ANALYZE)");
     postgres.sql(address, "CHECKPOINT");
     // The statistics are a second late.

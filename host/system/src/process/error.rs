@@ -15,7 +15,7 @@ pub enum Error {
     Busy(String),
     /// The system refused. `action` says what was attempted.
     Io {
-        /// What was attempted.
+        /// The attempted action.
         action: String,
         /// The system error.
         source: io::Error,

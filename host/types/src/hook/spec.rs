@@ -1,4 +1,4 @@
-//! What the table of hooks says of each.
+//! The columns of the table of hooks.
 
 use super::Hook;
 
@@ -72,7 +72,7 @@ pub struct HookSpec {
     pub way: DispatchMode,
     /// The name in events and in `on-error`.
     pub stage: &'static str,
-    /// What an implementation sees and can change, shown when the user grants the hook.
+    /// The data that an implementation sees and can change, shown when the user grants the hook.
     pub power: &'static str,
     /// Whether it sees messages of people or of the model.
     pub listens: bool,

@@ -1,8 +1,8 @@
 //! `plugin dev`: builds, loads and checks a plugin whenever its sources change, and shows each call into it.
 //!
-//! A build is put into the home like any plugin, so a running `chat` or `serve` uses it from its next turn on. What they
-//! call is read from the call log, which they write while this command listens. A message that is typed here is a turn of
-//! its own, by `bub-wasm run`.
+//! A build is put into the home like any plugin, so a running `chat` or `serve` uses it from its next turn on. Their
+//! calls are read from the call log, which they write while this command listens. A message that is typed here is a
+//! turn of its own, by `bub-wasm run`.
 
 mod load;
 mod screen;

@@ -1,5 +1,5 @@
-//! `plugin share`: stores a plugin for all workers as it is here, such as one that was there before or whose settings were
-//! written by hand. What is stored happens behind it, as for every command that changes plugins.
+//! `plugin share`: stores a plugin for all workers as it is here, such as one that was there before or whose settings
+//! were written by hand. The storing itself happens behind it, as for every command that changes plugins.
 
 use super::plugin_files::PluginFiles;
 use anyhow::{Result, bail};

@@ -26,7 +26,7 @@ const COMMAND_WAIT: Duration = Duration::from_secs(10);
 /// The shared plugins, as one home sees them.
 pub(in crate::cli) struct SharedPlugins {
     table: PluginTable,
-    /// What was refused, also where the home cannot be written.
+    /// The versions that were refused, also where the home cannot be written.
     refused: Applied,
     host: String,
 }
@@ -224,7 +224,7 @@ impl SharedPlugins {
     }
 }
 
-/// What a row is about.
+/// The subject of a row: its kind and its name or digest.
 type Key = (PluginKind, String);
 
 fn section(key: &Key) -> Section<'_> {
@@ -279,7 +279,7 @@ pub(super) struct SharedChange {
     before: BTreeMap<Key, State>,
 }
 
-/// What a home has of a plugin.
+/// The state of a plugin in a home.
 type State = (Option<String>, Option<String>);
 
 impl SharedChange {
