@@ -32,7 +32,7 @@ pub struct Weight {
     pub window: u64,
 }
 
-/// What to do with a request.
+/// The decision about a request.
 pub enum Verdict {
     /// Send it: it fits, or the window is unknown.
     Fits,

@@ -37,7 +37,7 @@ struct Message {
     content: String,
 }
 
-/// What people are told of a selection.
+/// The notes on a selection, for people.
 #[derive(Serialize)]
 struct Notes {
     folded: usize,

@@ -37,7 +37,7 @@ pub trait Thread {
     fn keep(&self, summary: &Summary, messages: usize, is_asked: bool) -> Result<(), Error>;
 }
 
-/// What is summarized, and when.
+/// The part of a tape to summarize, and the thresholds that start a summary.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// The phase's anchor, or 0.

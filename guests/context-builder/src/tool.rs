@@ -14,7 +14,8 @@ pub const EVENT: &str = "context.settings";
 /// The name under which this plugin selects.
 const NAMED: &str = "context-builder";
 
-/// What to do, and the options behind `set`. The plugin itself checks their values, so that it can say what they must be.
+/// The action, and the options behind `set`. The plugin itself checks their values, so that it can say what they must
+/// be.
 #[derive(Deserialize)]
 pub struct Arguments(Map<String, Value>);
 
@@ -81,7 +82,7 @@ pub fn context(turn: &Turn, Arguments(arguments): Arguments) -> Result<String> {
     }
 }
 
-/// What the latest selection of the session came to: what was cut, what is not shown, and the goal.
+/// Describes the latest selection of the session: what was cut, what is not shown, and the goal.
 fn latest(turn: &Turn) -> Result<String> {
     let entry = turn.tape(TAPE)?.query(&source::newest_events(SELECTED, 1))?.next(1)?.pop();
     let Some(notes) = entry.as_ref().and_then(source::data).filter(|notes| notes["selector"] == NAMED) else {
@@ -126,7 +127,7 @@ fn append(turn: &Turn, name: &str, data: &Value) -> Result<()> {
     turn.tape(TAPE)?.writer(EVENTS).append(&[draft]).map(drop)
 }
 
-/// What the session has set.
+/// The options that the session has set.
 pub fn session(turn: &Turn) -> Result<Map<String, Value>> {
     let entry = turn.tape(TAPE)?.query(&source::newest_events(EVENT, 1))?.next(1)?.pop();
     Ok(entry.and_then(|entry| source::data(&entry)?.as_object().cloned()).unwrap_or_default())

@@ -37,7 +37,8 @@ pub enum Changed<T> {
 ///
 /// # Errors
 ///
-/// What `change` says; `conflict`, when another writer was first each time; `invalid-input`, when the zone takes no more.
+/// The error of `change`; `conflict`, when another writer was first each time; `invalid-input`, when the zone takes no
+/// more.
 pub fn change<T>(shelf: &impl Shelf, change: impl Fn(&mut Snapshot) -> Result<Changed<T>>) -> Result<T> {
     for tried in 0..=RETRIES {
         let (found, seen) = shelf.read()?;

@@ -57,7 +57,7 @@ fn matching(part: &Part, query: Option<&str>) -> Option<String> {
 ///
 /// # Errors
 ///
-/// What the search says: that the query is too long, for one.
+/// The error of the search: that the query is too long, for one.
 pub fn of_tape(tape: &Tape, query: &str) -> Result<Vec<String>> {
     let hits = tape.search(&Search {
         text: query.to_owned(),

@@ -7,11 +7,12 @@ pub use types::Either;
 
 /// Derives [`Schema`] for a struct with named fields or an enum of unit variants.
 ///
-/// Doc comments are the descriptions. Names, defaults and unknown fields follow serde's attributes `rename`, `rename_all`,
-/// `default`, `deny_unknown_fields` and `skip`. A field is required unless it is an `Option` or has a default. What a schema
-/// says beyond that is in `#[schema(...)]` on a field: `minimum`, `maximum`, `min_length`, `max_length`, `min_items`,
-/// `max_items` and `default` take a literal or the path of an integer constant, `pattern` takes a literal, and `with = TYPE`
-/// takes the schema of another type, for a field that serde reads by a function of its own.
+/// Doc comments are the descriptions. Names, defaults and unknown fields follow serde's attributes `rename`,
+/// `rename_all`, `default`, `deny_unknown_fields` and `skip`. A field is required unless it is an `Option` or has a
+/// default. Further rules of a schema are in `#[schema(...)]` on a field: `minimum`, `maximum`, `min_length`,
+/// `max_length`, `min_items`, `max_items` and `default` take a literal or the path of an integer constant, `pattern`
+/// takes a literal, and `with = TYPE` takes the schema of another type, for a field that serde reads by a function of
+/// its own.
 ///
 /// ```
 /// use bub_guest::{Schema, schema};

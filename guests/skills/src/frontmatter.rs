@@ -66,7 +66,7 @@ fn fields(yaml: &str) -> Map<String, Value> {
 ///
 /// # Errors
 ///
-/// What is missing.
+/// The front matter lacks a field. The error names it.
 pub fn check(dir: &str, fields: &Map<String, Value>) -> Result<(String, String), &'static str> {
     let name = fields.get("name").and_then(Value::as_str).map(str::trim).ok_or("its front matter has no `name`")?;
     if name != dir {

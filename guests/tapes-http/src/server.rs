@@ -64,7 +64,7 @@ impl Server {
 
     /// # Errors
     ///
-    /// What the server refused, or why it could not be asked.
+    /// The server refused the request, or could not be asked.
     pub fn get(&self, path: &Path) -> Result<Answer> {
         self.understood(self.ask(SERVER.get(self.at(path)))?, false)
     }

@@ -5,7 +5,7 @@ use bub_guest::http::{Error as HttpError, Failure};
 use bub_guest::{Error, ErrorKind};
 use url::Url;
 
-/// What the host or the network said.
+/// The error that describes a failure of the host or the network.
 pub fn of(url: &Url, error: &HttpError, seconds: u64, has_secret: bool) -> Error {
     let grant = address::grant(url);
     let command = format!("bub-wasm plugin grant web {grant}");

@@ -14,7 +14,7 @@ const TIMEOUT: u64 = 10;
 /// The most that can be asked for.
 const MAX_TIMEOUT: u64 = 300;
 
-/// What is sent unless the caller says otherwise. Compressed answers could not be read.
+/// The headers of a request, unless the caller sets them. Compressed answers could not be read.
 const HEADERS: &[(&str, &str)] = &[
     ("accept", "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5"),
     ("accept-encoding", "identity"),

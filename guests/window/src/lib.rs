@@ -24,7 +24,7 @@ struct Settings {
     exchanges: u64,
 }
 
-/// What people are told of a selection.
+/// The notes on a selection, for people.
 #[derive(Serialize)]
 struct Notes {
     exchanges: u64,

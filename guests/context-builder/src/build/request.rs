@@ -1,4 +1,4 @@
-//! What a context is built from, and what was built.
+//! The input and the result of building a context.
 
 use super::system;
 use super::system::Cut;

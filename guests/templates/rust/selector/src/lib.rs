@@ -28,7 +28,7 @@ fn twenty() -> u64 {
     20
 }
 
-/// What `bub-wasm tape` shows of a selection.
+/// The notes on a selection, shown by `bub-wasm tape`.
 #[derive(Serialize)]
 struct Notes {
     turns: u64,

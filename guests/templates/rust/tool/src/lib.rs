@@ -43,7 +43,7 @@ enum Unit {
     Lines,
 }
 
-/// What the model reads.
+/// The result, as the model reads it.
 #[derive(Serialize)]
 struct Counted {
     count: usize,
