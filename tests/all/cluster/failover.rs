@@ -169,7 +169,7 @@ fn writes_that_a_failover_to_an_asynchronous_standby_has_lost_are_noticed_and_na
     let told = serves[0].program().told();
     let lines: Vec<&str> = told.lines().filter(|line| line.contains("has lost")).collect();
     assert!(lines.len() == 1 && lines[0].contains("append to tape"), "{told}");
-    // What is lost can be said again, under the same keys.
+    // A lost message can be said again, under the same key.
     let again = answered(&endpoints[1], "slow", "http:slow");
     asked.push(Asked { key: "slow".to_owned(), session: "http:slow".to_owned(), outcome: Some(again) });
     asked.push(says(0, "crane"));
