@@ -44,7 +44,7 @@ pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Res
     let mut build = Build::new(options, request, total);
     build.tools(total);
     let system = build.system_share();
-    let naming = build.name_what_is_left(first.is_some());
+    let naming = build.reserve_naming(first.is_some());
     let said = build.said();
     let summary = if options.enable_summary { build.newest_summary(source, phase) } else { None };
     let through = summary.as_ref().map_or(0, |summary| summary.through);

@@ -51,7 +51,7 @@ impl<'a> Build<'a> {
     }
 
     /// Reserves tokens for naming omitted messages, if there may be any. Returns their number.
-    pub(super) fn name_what_is_left(&mut self, has_history: bool) -> u64 {
+    pub(super) fn reserve_naming(&mut self, has_history: bool) -> u64 {
         let room = if has_history { self.naming_room().min(self.tracker.left()) } else { 0 };
         self.take(Category::Summary, room);
         room
