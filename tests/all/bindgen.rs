@@ -45,7 +45,7 @@ pub(crate) fn bindgen_channel() {
 #[test]
 pub(crate) fn bindgen_weather() {
     weather::asks_with_the_key(programs::BINDGEN_WEATHER);
-    weather::refuses_and_says_what_failed(programs::BINDGEN_WEATHER);
+    weather::refuses_and_reports_failures(programs::BINDGEN_WEATHER);
 }
 
 /// A source as the page shows it: without its tests, and with a name.

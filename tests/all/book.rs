@@ -163,7 +163,7 @@ fn sample(text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_page_whose_commands_print_what_it_shows_passes() {
+fn a_page_whose_commands_print_the_shown_output_passes() {
     let page = r#"
 <!-- file: notes.txt -->
 ```text

@@ -15,7 +15,7 @@ fn caller(grants: &str, call: &str, observer: &str) -> Home {
 }
 
 #[test]
-pub(crate) fn caller_says_what_the_model_says() {
+pub(crate) fn caller_returns_the_answer_of_the_model() {
     let server = Server::new([Answer::text("hello")]);
     let home = caller(r#""model:openai:fake-model""#, "", "");
     home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");

@@ -98,7 +98,7 @@ const PNG: &[u8] = &[
 ];
 
 #[test]
-fn the_payload_of_each_kind_of_entry_is_what_the_contract_shows() {
+fn the_payload_of_each_kind_of_entry_matches_the_contract() {
     let examples = examples();
     let kinds: Vec<&str> = examples.keys().map(String::as_str).collect();
     assert_eq!(kinds, ["anchor", "error", "event", "message", "system", "tool_call", "tool_result"]);

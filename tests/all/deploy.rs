@@ -36,7 +36,7 @@ fn the_configurations_in_the_files_are_accepted() {
 }
 
 #[test]
-fn the_files_leave_time_to_drain_and_probe_what_is_served() {
+fn the_files_leave_time_to_drain_and_probe_served_paths() {
     let (kubernetes, compose) = (read("kubernetes.yaml"), read("compose.yaml"));
     let needed = number(&kubernetes, "drain_seconds =") + 10 + 5;
     assert!(number(&kubernetes, "terminationGracePeriodSeconds:") > needed);

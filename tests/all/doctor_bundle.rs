@@ -131,7 +131,7 @@ fn no_secret_that_is_planted_anywhere_comes_out_in_a_bundle() {
 }
 
 #[test]
-fn a_bundle_contains_what_a_report_needs() {
+fn a_bundle_contains_the_files_that_a_report_needs() {
     let home = home();
     home.plugin("echo", programs::ECHO);
     home.configure("[plugins.memroy]\nenabled = true");

@@ -23,7 +23,7 @@ fn shows(home: &Home, arguments: &[&str], then: &str) {
 }
 
 #[test]
-fn run_shows_what_it_compiles_and_takes_the_line_away() {
+fn run_shows_a_progress_line_of_compiling_and_removes_it() {
     let home = home();
     shows(&home, &["run", "hello"], "[cli:local]");
 }
@@ -38,7 +38,7 @@ fn plugin_list_compiles_all_plugins_and_takes_the_line_away() {
 }
 
 #[test]
-fn chat_is_ready_before_anything_is_compiled_and_its_first_turn_shows_what_is() {
+fn chat_is_ready_before_compiling_and_its_first_turn_shows_the_progress() {
     let home = home();
     home.bub(["trust"]).finish();
     let terminal = cold(&home, &["chat"]).terminal(100, 30);
@@ -93,7 +93,7 @@ fn the_first_turn_on_a_long_tape_without_an_index_reads_it_once() {
 const QUICK: &str = "-quick.cwasm";
 
 #[test]
-fn run_leaves_a_process_that_compiles_for_speed_what_it_compiled_quickly() {
+fn run_leaves_a_process_that_recompiles_quickly_compiled_code_for_speed() {
     let home = home();
     let run = || cold(&home, &["run", "hello"]).env("BUB_BACKGROUND_COMPILE", "true").finish();
     let files = || {

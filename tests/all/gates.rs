@@ -116,7 +116,7 @@ fn told<'a>(home: &Home, arguments: impl IntoIterator<Item = &'a str>) -> String
 const AWAY: &str = "every tool call is denied until it is loaded again, or `on_fault = \"deny\"` is removed from `[plugins.guard]` of config.toml";
 
 #[test]
-fn a_gate_is_marked_as_such_and_its_removal_reports_what_it_denies() {
+fn a_gate_is_marked_as_such_and_its_removal_reports_its_denials() {
     let home = guarded().strict();
     home.scripted("guard", programs::SCRIPTED, "");
     let means =

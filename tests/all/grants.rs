@@ -148,7 +148,7 @@ fn a_changed_byte_revokes_the_grants_until_they_are_given_again() {
 }
 
 #[test]
-fn grants_that_follow_hold_for_whatever_bytes_come_under_the_name() {
+fn grants_that_follow_hold_for_any_bytes_under_the_name() {
     let home = home().bare().strict();
     home.scripted("a", programs::SCRIPTED, "run-model = \"from a\"");
     grant(&home, &["a", "hook:run-model", "--follow"]);

@@ -55,7 +55,7 @@ fn end_of(home: &Home, session: &str) -> Vec<(String, Value)> {
 
 /// The tape ends with the user's message, the call with what is not known of it, and why the turn ended.
 #[track_caller]
-fn says_what_began(home: &Home, session: &str, tool: &str, kind: &str) {
+fn records_the_interrupted_call(home: &Home, session: &str, tool: &str, kind: &str) {
     let end = end_of(home, session);
     let kinds: Vec<&str> = end.iter().map(|(kind, _)| kind.as_str()).collect();
     assert_eq!(kinds, ["message", "tool_call", "tool_result", "error"], "{end:?}");
@@ -82,7 +82,7 @@ fn interrupted(home: &Home, ends: impl FnOnce(&Started<'_>)) {
 fn ctrl_c_while_bash_runs_keeps_the_call_and_kills_processes_that_ignore_sigterm() {
     let home = home();
     interrupted(&home, |started| started.interrupt());
-    says_what_began(&home, "cli:local", "bash", "cancelled");
+    records_the_interrupted_call(&home, "cli:local", "bash", "cancelled");
     // The next request holds the call and its unknown outcome.
     let server = Server::new([Answer::text("on")]);
     home.run(["go on"]).model(&server).finish().says("[cli:local]\non\n");
@@ -96,7 +96,7 @@ fn ctrl_c_while_bash_runs_keeps_the_call_and_kills_processes_that_ignore_sigterm
 fn sigterm_while_bash_runs_keeps_the_call_and_kills_processes_that_ignore_sigterm() {
     let home = home();
     interrupted(&home, |started| started.terminate());
-    says_what_began(&home, "cli:local", "bash", "cancelled");
+    records_the_interrupted_call(&home, "cli:local", "bash", "cancelled");
 }
 
 #[test]
@@ -104,11 +104,11 @@ fn a_deadline_while_bash_runs_keeps_the_call_and_kills_processes_that_ignore_sig
     let home = home();
     home.configure("[limits]\nturn_deadline_ms = 15000");
     interrupted(&home, |_| {});
-    says_what_began(&home, "cli:local", "bash", "temporary");
+    records_the_interrupted_call(&home, "cli:local", "bash", "temporary");
 }
 
 #[test]
-fn an_orderly_end_writes_of_a_call_what_a_crash_leaves() {
+fn an_orderly_end_records_a_call_as_a_crash_does() {
     let (orderly, crashed) = (home(), home());
     interrupted(&orderly, |started| started.interrupt());
     let server = Server::new([bash("echo $$ > leader; echo $$ > apart; echo done > written; exec sleep 600")]);
@@ -200,7 +200,7 @@ fn a_chat_turn_that_is_interrupted_keeps_the_call() {
     started.interrupt();
     until("the end of the turn", || is_gone(&home));
     let finished = started.finish();
-    says_what_began(&home, "cli_session", "bash", "cancelled");
+    records_the_interrupted_call(&home, "cli_session", "bash", "cancelled");
     assert!(finished.stderr.contains("the turn was ended before it was done"), "{finished}");
 }
 
@@ -226,7 +226,7 @@ fn a_client_that_leaves_while_bash_runs_finds_the_call_on_the_tape() {
     let server = Server::new([bash(STUBBORN), Answer::text("on")]);
     let serve = serving(&home, &server);
     leave_while_it_runs(&home, &serve, "http:a");
-    says_what_began(&home, "http:a", "bash", "cancelled");
+    records_the_interrupted_call(&home, "http:a", "bash", "cancelled");
     // The session is free again, and the server goes on.
     let said = serve.post("/v1/turns", &json!({ "content": "go on", "session_id": "http:a" }));
     assert_eq!(said["model_output"], "on", "{said}");
@@ -255,7 +255,7 @@ fn a_client_that_leaves_while_a_turn_inside_the_turn_runs_bash_leaves_no_program
                 });
                 assert!(said, "the message is lost: {:?}", end_of(&home, "http:a"));
             }
-            "http:kept" => says_what_began(&home, "http:kept", "bash", "cancelled"),
+            "http:kept" => records_the_interrupted_call(&home, "http:kept", "bash", "cancelled"),
             _ => {}
         }
         until("the end of the programs", || is_gone(&home));

@@ -142,7 +142,7 @@ fn dynamic_tools_are_asked_for_at_each_start() {
 }
 
 #[test]
-fn a_tool_that_is_not_what_its_manifest_declares_is_a_fault_that_is_named_and_counted() {
+fn a_tool_that_differs_from_its_manifest_is_a_fault_that_is_named_and_counted() {
     let mut effect = deeds();
     effect[1]["effect"] = "read".into();
     let mut schema = deeds();

@@ -304,7 +304,7 @@ fn a_given_grant_works_until_it_is_revoked_during_the_turn() {
 }
 
 #[test]
-fn a_grant_opens_what_it_names_and_nothing_else() {
+fn a_grant_opens_its_target_and_nothing_else() {
     let field = Field::new("alone");
     field.plant(&field.all_wants());
     field.tries(&field.all(), "");

@@ -222,7 +222,7 @@ fn escapes_in_names_and_reasons_never_reach_a_terminal() {
 }
 
 #[test]
-fn a_person_at_the_terminal_decides_what_it_is_given() {
+fn a_person_at_the_terminal_decides_on_its_grants() {
     let home = new();
     let first = json!({ "wants": [
         { "grant": "hook:build-prompt", "why": "to shout" }, { "grant": "tape:read", "why": "to look" },
@@ -264,7 +264,7 @@ fn a_person_at_the_terminal_decides_what_it_is_given() {
 }
 
 #[test]
-fn every_hook_describes_what_it_sees() {
+fn every_hook_describes_the_data_that_it_sees() {
     let listed = home().bub(["hooks", "--json"]).finish();
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap_or_else(|error| panic!("{error}\n{listed}"));
     let rows = listed["hooks"].as_array().expect("hooks");

@@ -85,7 +85,7 @@ fn a_new_prompt_plugin_adds_its_rules_to_the_system_prompt() {
 }
 
 #[test]
-fn a_new_selector_leaves_out_what_is_older_than_its_turns() {
+fn a_new_selector_leaves_out_entries_older_than_its_turns() {
     let (home, name) = project("selector");
     plugin_kinds::selects_the_last_exchange(&home, &name);
 }

@@ -74,7 +74,7 @@ fn a_missing_toolchain_is_named_with_how_to_get_it() {
 }
 
 #[test]
-fn a_new_project_is_made_without_a_toolchain_and_its_test_says_what_is_missing() {
+fn a_new_project_is_made_without_a_toolchain_and_its_test_names_the_missing_tool() {
     let home = home();
     let made = home.bub(["plugin", "new", "mine", "--lang", "rust", "--kind", "tool"]).env("PATH", "/nowhere").finish();
     let hint = "`cargo` is not in the PATH, and `build` of bub-plugin.toml needs it; to get it: install Rust from";

@@ -97,7 +97,7 @@ fn from_the_directory() -> Home {
 }
 
 #[test]
-fn without_grants_the_builtin_guest_reports_what_is_missing() {
+fn without_grants_the_builtin_guest_reports_the_missing_grants() {
     let home = home();
     home.configure("[plugins.builtin]\nenabled = false");
     home.plugin("mine", programs::BUILTIN);
@@ -105,7 +105,7 @@ fn without_grants_the_builtin_guest_reports_what_is_missing() {
 }
 
 #[test]
-fn a_tool_without_its_grant_reports_to_the_model_what_is_missing() {
+fn a_tool_without_its_grant_reports_the_missing_grant_to_the_model() {
     let home = home();
     home.configure("[plugins.tapes]\ngrants = []");
     let server = Server::new([Answer::tool_call("tape_info", "{}"), Answer::text("so be it")]);

@@ -199,7 +199,7 @@ fn a_workspace_that_is_trusted_taints_nothing_until_it_is_trusted_no_longer() {
 }
 
 #[test]
-fn a_trusted_workspace_does_not_clean_what_a_tool_read_outside() {
+fn a_trusted_workspace_does_not_clear_the_taint_of_text_from_outside() {
     let home = with_deeds();
     home.bub(["trust"]).finish();
     let finished = all_effects(&home, "cli", "human", Taint::Tool, &[]);

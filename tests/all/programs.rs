@@ -4,11 +4,11 @@
 
 use crate::bindgen::{bindgen_channel, bindgen_gate, bindgen_provider, bindgen_selector, bindgen_weather};
 use crate::channels::poster_keeps_to_its_contract as poster;
-use crate::completion::caller_says_what_the_model_says as caller;
+use crate::completion::caller_returns_the_answer_of_the_model as caller;
 use crate::faults::{fault_memory, fault_panic, fault_spin, fault_trap, fault_unknown_version, loud};
 use crate::guest_store::nonsense::keeper_without_tapes_does_not_fail_a_turn as keeper;
 use crate::guest_store::nonsense::query_alone_is_refused_without_the_tapes as query_alone;
-use crate::guest_store::nonsense::seeker_finds_what_is_there_whatever_else_it_answers as seeker;
+use crate::guest_store::nonsense::seeker_finds_matching_entries_despite_invalid_candidates as seeker;
 use crate::hooks::{scripted, scripted_stream};
 use crate::hostile::beside::obedient_lets_a_message_pass_that_asks_for_nothing as obedient;
 use crate::hostile::endless::endless_otherwise_passes_where_it_is_not_told_to_stay as endless_otherwise;
@@ -22,7 +22,7 @@ use crate::plugins::{model_twice, prompt_upper};
 use crate::policy::deeds_are_done_for_a_clean_owner as deeds;
 use crate::selectors::choosy_forks_its_sidecar_eight_deep_with_the_turns_own_and_no_deeper as choosy;
 use crate::tools::odd_tools_may_be_plain as odd_tools;
-use crate::versions::prompt_trial_adds_to_what_plugins_of_the_other_version_make as prompt_trial;
+use crate::versions::prompt_trial_adds_to_prompts_of_the_other_version as prompt_trial;
 
 macro_rules! assert_test_exists {
     ($program:ident) => {

@@ -95,7 +95,7 @@ fn https_goes_through_the_proxy_without_revealing_the_key() {
 }
 
 #[test]
-fn doctor_shows_the_proxy_without_its_password_and_what_passes_through_it() {
+fn doctor_shows_the_proxy_without_its_password_and_the_requests_through_it() {
     let (proxy, home) = (proxy(), home());
     let named = proxy.base().replace("http://", "http://someone:p%40ss@word@");
     let doctor = |base: &str| {

@@ -258,7 +258,7 @@ fn a_tape_of_another_program_records_its_session_from_the_first_turn_on() {
 }
 
 #[test]
-fn an_emptied_session_and_a_copied_one_are_listed_as_what_they_are() {
+fn an_emptied_session_and_a_copied_one_are_listed_as_such() {
     let home = home();
     said(&home, "cli:old", "ECHO:hello");
     home.bub(["tape", "fork", "--session", "cli:old", "--to", "cli:new"]).finish();

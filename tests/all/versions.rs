@@ -44,7 +44,7 @@ fn frozen() -> Home {
 }
 
 #[test]
-fn a_plugin_of_0_1_0_is_called_for_whatever_it_implements() {
+fn a_plugin_of_0_1_0_is_called_for_every_hook_that_it_implements() {
     let home = frozen();
     let listed = home.bub(["plugin", "list"]).finish();
     assert!(!listed.stdout.contains("did not load"), "{listed}");
@@ -59,7 +59,7 @@ fn a_plugin_of_0_1_0_is_called_for_whatever_it_implements() {
 }
 
 #[test]
-fn a_plugin_of_0_1_0_reaches_whatever_it_imports() {
+fn a_plugin_of_0_1_0_reaches_every_import() {
     let home = frozen();
     let reached = home.run([",frozen.reach"]).finish();
     assert_eq!(reached.code, Some(0), "{reached}");
@@ -69,7 +69,7 @@ fn a_plugin_of_0_1_0_reaches_whatever_it_imports() {
 }
 
 #[test]
-pub(crate) fn prompt_trial_adds_to_what_plugins_of_the_other_version_make() {
+pub(crate) fn prompt_trial_adds_to_prompts_of_the_other_version() {
     let home = home();
     home.plugin("a_upper", programs::PROMPT_UPPER).plugin("b_trial", programs::PROMPT_TRIAL);
     let prompt_of = |said: &str| {

@@ -66,13 +66,13 @@ pub(crate) fn asks_with_the_key(component: &str) {
 }
 
 #[test]
-fn the_host_refuses_what_the_schema_does_not_allow_and_the_plugin_says_what_failed() {
-    refuses_and_says_what_failed(programs::WEATHER);
+fn the_host_refuses_invalid_arguments_and_the_plugin_reports_failures() {
+    refuses_and_reports_failures(programs::WEATHER);
 }
 
 /// Arguments that the schema refuses reach no service, and a failure of the service is named with the city.
 #[track_caller]
-pub(crate) fn refuses_and_says_what_failed(component: &str) {
+pub(crate) fn refuses_and_reports_failures(component: &str) {
     let service = Listener::new(|_| response(404, "", "no"));
     let home = with_weather(component, &service);
     let refused = result(&turn(&home, &json!({ "city": "Bern", "units": "kelvin" })));

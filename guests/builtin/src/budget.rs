@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_does_not_restore_what_exceeded_the_context() {
+    fn a_summary_does_not_restore_text_that_exceeded_the_context() {
         let weight = Weight { estimate: 90_000, window: 8_000 };
         let long = (0..9_000).map(|at| format!("Remember the number {at}. ")).collect::<String>();
         let messages = [

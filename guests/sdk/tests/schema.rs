@@ -128,7 +128,7 @@ fn nested_structs_keep_their_own_names_and_descriptions() {
 }
 
 #[test]
-fn serde_reads_what_the_schema_describes() {
+fn serde_accepts_values_that_the_schema_describes() {
     let value = json!({
         "text": "a", "score": 1, "span": { "firstDay": "x" }, "spans": [], "counts": { "a": 1 }, "type": "t",
         "order": "none",

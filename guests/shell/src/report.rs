@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_keeps_what_was_written() {
+    fn a_deadline_keeps_the_output_so_far() {
         assert_eq!(timed_out(1, "\n"), "command timed out after 1 seconds and was terminated");
         assert_eq!(timed_out(1, "a\n"), "command timed out after 1 seconds and was terminated\noutput:\na");
     }

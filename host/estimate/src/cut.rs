@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_are_there_and_the_note_counts_what_is_not() {
+    fn both_ends_are_kept_and_the_note_counts_the_omitted_part() {
         let text = format!("begin {} end", "middle ".repeat(500));
         let both = ends(&text, 100, |left| format!("[... {left} characters ...]"));
         assert!(both.starts_with("begin ") && both.ends_with(" end"), "{both}");

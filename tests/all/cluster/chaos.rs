@@ -314,7 +314,7 @@ fn no_message_is_lost_or_done_twice_by_workers_that_are_killed_suspended_and_cut
 
 /// The test of the test.
 #[test]
-fn without_fences_the_checker_finds_what_a_suspended_worker_does() {
+fn without_fences_the_checker_finds_the_writes_of_a_suspended_worker() {
     for seed in 1..10 {
         let Some(wrong) = run(seed, Some(WITHOUT_FENCES), &[Fault::Suspend]) else { return };
         if !wrong.is_empty() {

@@ -107,7 +107,7 @@ fn an_answer_with_uncertain_delivery_is_marked_unless_the_channel_deduplicates()
 }
 
 #[test]
-fn an_answer_grows_where_the_channel_can_change_what_it_has_sent() {
+fn an_answer_grows_where_the_channel_supports_edits() {
     let home = posting(&format!("{HELLO}flags = [\"polls\", \"edits\"]\nhandle = \"h1\""));
     let text = "a long answer of which the first part is shown while the rest is written";
     let model = bub_tests::Server::ruled(move |_| bub_tests::Answer::stalled(text));

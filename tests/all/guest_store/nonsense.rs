@@ -123,7 +123,7 @@ fn finds_the_herons(mode: &str, finished: &Finished) {
 
 /// Candidates that do not match, and answers that never end, only take time.
 #[test]
-pub(crate) fn seeker_finds_what_is_there_whatever_else_it_answers() {
+pub(crate) fn seeker_finds_matching_entries_despite_invalid_candidates() {
     for mode in ["", "none", "endless"] {
         let home = seeker(mode);
         finds_the_herons(mode, &home.bub(["tape", "search", "HERON"]).finish());

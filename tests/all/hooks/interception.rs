@@ -78,7 +78,7 @@ fn every_plugin_observes_a_failed_call_exactly_once() {
 }
 
 #[test]
-fn a_tool_is_called_with_what_the_last_plugin_made_of_its_arguments() {
+fn a_tool_is_called_with_the_arguments_that_the_last_plugin_returned() {
     let rewrites = r#"before-tool-call = { rewrite = { cmd = "echo hello-from-tool" } }"#;
     let (result, finished) = bash(&with(&["", rewrites]), "rm everything");
     assert_eq!(result, "hello-from-tool", "{finished}");

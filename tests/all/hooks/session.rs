@@ -46,7 +46,7 @@ fn states_are_merged_and_the_latest_registered_plugin_wins() {
 }
 
 #[test]
-fn no_plugin_sees_what_another_one_loads() {
+fn no_plugin_sees_the_state_that_another_one_loads() {
     let home = bare_with(&[r#"load-state = { a = 1 }"#, r#"load-state = { b = 2 }"#]);
     let finished = home.run(["hi"]).watched().finish();
     for seen in finished.saw_hook("load-state") {

@@ -242,7 +242,7 @@ const WANTED: [&[&str]; 8] = [
 ];
 
 #[test]
-fn a_store_that_never_ends_fails_whatever_needs_a_tape() {
+fn a_store_that_never_ends_fails_every_command_that_needs_a_tape() {
     for function in KEEPER {
         let mut met = 0;
         for wanted in WANTED {

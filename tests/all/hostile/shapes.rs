@@ -97,7 +97,7 @@ const NOT_ACCEPTED: [&str; 7] = [
 ];
 
 #[test]
-fn a_proposal_that_is_not_accepted_is_refused_whatever_the_engine_learns() {
+fn a_proposal_that_is_not_accepted_is_refused_even_if_the_engine_supports_it() {
     let whole = fs::read(programs::PROMPT_UPPER).expect("it was built");
     for text in NOT_ACCEPTED {
         let module = wat::parse_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));

@@ -52,17 +52,17 @@ fn works(language: Language, sdk: &str, test: &[&str], build: &[&str]) {
     language.run(&folder, build, path);
     let component = folder.join("weather.wasm").to_string_lossy().into_owned();
     weather::asks_with_the_key(&component);
-    weather::refuses_and_says_what_failed(&component);
+    weather::refuses_and_reports_failures(&component);
 }
 
 #[test]
-fn the_weather_plugin_in_python_does_what_that_in_rust_does() {
+fn the_weather_plugin_in_python_behaves_like_that_in_rust() {
     let build = ["python3", "-m", "bub_guest", "build", "weather.py"];
     works(Language::Python, "sdk-python", &["python3", "-m", "unittest"], &build);
 }
 
 #[test]
-fn the_weather_plugin_in_javascript_does_what_that_in_rust_does() {
+fn the_weather_plugin_in_javascript_behaves_like_that_in_rust() {
     let build = ["node_modules/.bin/bub-guest", "build", "weather.js"];
     works(Language::JavaScript, "sdk-js", &["node", "--test"], &build);
 }
@@ -86,16 +86,16 @@ fn works_in_a_project(language: Language, sdk: &[&str], test: &[&str], build: &[
     language.run(&folder, build, &[]);
     let component = folder.join("weather.wasm").to_string_lossy().into_owned();
     weather::asks_with_the_key(&component);
-    weather::refuses_and_says_what_failed(&component);
+    weather::refuses_and_reports_failures(&component);
 }
 
 #[test]
-fn the_weather_plugin_in_go_does_what_that_in_rust_does() {
+fn the_weather_plugin_in_go_behaves_like_that_in_rust() {
     works_in_a_project(Language::Go, &["sdk"], &["go", "test", "."], &["go", "run", "./sdk/build"]);
 }
 
 #[test]
-fn the_weather_plugin_in_c_does_what_that_in_rust_does() {
+fn the_weather_plugin_in_c_behaves_like_that_in_rust() {
     works_in_a_project(Language::C, &["sdk", "wit/deps"], &["make", "test"], &["make"]);
 }
 

@@ -29,7 +29,7 @@ fn the_message_keeps_its_parts_and_no_other_entry_has_them() {
 }
 
 #[test]
-fn the_next_turn_sees_what_was_attached_to_an_earlier_one() {
+fn the_next_turn_sees_attachments_of_an_earlier_one() {
     let home = home_with_picture();
     tape_with_picture(&home);
     let server = Server::new([Answer::text("as I said")]);
@@ -79,7 +79,7 @@ fn a_search_does_not_look_into_the_data() {
 }
 
 #[test]
-fn the_context_that_is_shown_holds_what_a_model_would_get() {
+fn the_context_that_is_shown_holds_the_messages_for_the_model() {
     let home = home_with_picture();
     tape_with_picture(&home);
     let finished = home.bub(["tape", "context"]).finish();

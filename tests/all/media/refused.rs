@@ -66,7 +66,7 @@ fn a_command_takes_no_attachments() {
 
 /// A plugin has 64 MiB for its input and its own data.
 #[test]
-fn a_model_that_is_a_plugin_refuses_what_is_too_large_for_it_with_the_limit() {
+fn a_model_that_is_a_plugin_refuses_too_large_media_with_the_limit() {
     let home = home_with_picture();
     let mut large = PNG.to_vec();
     large.resize(7_000_000, 7);

@@ -6,7 +6,7 @@ use bub_tests::{Answer, Server, programs};
 use serde_json::{Value, json};
 
 #[test]
-fn files_reach_the_model_as_parts_by_what_they_are_and_not_by_their_names() {
+fn file_types_are_detected_from_content_and_not_from_names() {
     let home = home();
     put(&home, "a.dat", PNG);
     put(&home, "b.png", &wav());

@@ -178,7 +178,7 @@ fn of_an_empty_memory_the_prompt_has_the_date_and_the_rule_alone() {
 }
 
 #[test]
-fn the_prompt_has_what_is_remembered_and_how_to_remember() {
+fn the_prompt_has_the_memory_and_how_to_remember() {
     let home = keeping();
     typed(&home, ",memory.save content='User likes dark mode'");
     let system = system(&home, SESSION);
@@ -225,7 +225,7 @@ fn today_is_the_users_day_and_updated_at_is_utc() {
 }
 
 #[test]
-fn another_process_finds_what_was_remembered() {
+fn another_process_finds_the_memory() {
     let home = keeping();
     typed(&home, ",memory.save content='persisted memory'");
     typed(&home, ",memory.daily content='daily note' date=2025-07-17");
@@ -291,7 +291,7 @@ fn foreign_entries_inside_a_section_are_ignored() {
 }
 
 #[test]
-fn a_save_names_what_it_takes_away_and_an_addition_takes_nothing() {
+fn a_save_names_the_removed_lines_and_an_addition_removes_none() {
     let home = home();
     let typed = |command: &str| {
         let finished = home.run([command]).finish();

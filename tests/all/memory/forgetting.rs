@@ -15,7 +15,7 @@ fn with_number() -> Home {
 }
 
 #[test]
-fn a_dry_run_lists_what_would_be_forgotten_and_forgets_nothing() {
+fn a_dry_run_lists_the_entries_to_forget_and_forgets_nothing() {
     let home = with_number();
     let before = entries(&home, WORKSPACE);
     let listed = typed(&home, &format!(",memory.forget {SECRET} dry_run=true"));
@@ -72,7 +72,7 @@ fn superseded_sections_are_not_found() {
 
 /// The search of a selector, which is what retrieval is made of, and its view.
 #[test]
-fn a_selector_finds_of_memory_what_holds_and_sees_none_of_it() {
+fn a_selector_finds_current_memory_by_search_but_sees_none_in_its_view() {
     for (kept, expected) in [("the key to the house", 1), ("the number of the house", 0)] {
         let home = keeping();
         let long_term = |text: &str| {
@@ -205,7 +205,7 @@ fn the_turn_that_forgets_is_forgotten_with_it_and_its_calls_keep_their_results()
 }
 
 #[test]
-fn no_search_and_no_recall_finds_what_was_forgotten() {
+fn no_search_and_no_recall_finds_forgotten_text() {
     let home = keeping();
     say(&home, SESSION, "The heron nests by the river.", "Near the mill, the heron does.");
     typed(&home, ",memory.forget heron");

@@ -61,7 +61,7 @@ fn saved_memory_is_visible_before_the_turn_ends() {
 }
 
 #[test]
-fn the_next_step_of_a_turn_sees_what_the_one_before_it_saved() {
+fn the_next_step_of_a_turn_sees_the_memory_saved_by_the_one_before_it() {
     for scope in ["workspace", "session"] {
         let home = keeping();
         let arguments = json!({ "content": "just now", "scope": scope }).to_string();

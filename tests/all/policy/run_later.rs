@@ -83,7 +83,7 @@ fn writing_a_file_that_runs_later_needs_the_run_permission() {
 }
 
 #[test]
-fn an_edit_of_what_runs_later_is_run_too() {
+fn an_edit_of_a_file_that_runs_later_needs_run() {
     let home = untrusted();
     linked(&home);
     fs::write(home.workspace().join(".git/config"), "[core]\n").expect("a file");
@@ -152,7 +152,7 @@ fn a_tool_of_any_plugin_that_may_write_files_is_judged_by_its_arguments() {
 }
 
 #[test]
-fn a_configuration_adds_what_runs_later_in_its_workspaces() {
+fn a_configuration_adds_files_that_run_later_in_its_workspaces() {
     let home = untrusted();
     home.configure("[policy]\nruns_later = [\"package.json\", \"Makefile\", \"ci/*.sh\"]");
     let paths = ["package.json", "sub/makefile", "ci/build.sh", "ci/readme.md"];

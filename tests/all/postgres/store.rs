@@ -16,7 +16,7 @@ fn status(home: &Home, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn the_status_of_each_store_says_what_there_is_and_makes_nothing() {
+fn the_status_of_each_store_lists_its_content_and_creates_nothing() {
     let home = home();
     let shown = home.bub(["store", "status"]).finish();
     assert_eq!(shown.stdout, format!("store: files:{}\nholds: nothing yet\n", home.tapes_dir().display()), "{shown}");

@@ -12,7 +12,7 @@ fn asked(server: &Server) -> String {
 }
 
 #[test]
-fn the_message_and_what_was_piped_are_one_prompt() {
+fn the_message_and_the_piped_input_are_one_prompt() {
     let home = trusting();
     let server = Server::new([Answer::text("fine"), Answer::text("fine")]);
     plain(&home, &["review"]).model(&server).input("+ one line\n").finish().says("fine\n");

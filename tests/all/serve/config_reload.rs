@@ -137,7 +137,7 @@ fn a_replaced_key_is_used_by_the_next_turn_and_is_not_logged() {
 
 /// Earlier use counts for a budget that is set later.
 #[test]
-fn a_budget_that_is_set_counts_what_was_spent_today() {
+fn a_budget_that_is_set_counts_the_tokens_spent_today() {
     let model = Server::ruled(|_| Answer::counted("done", 7));
     let home = home_with(&model);
     let serve = start(&home);

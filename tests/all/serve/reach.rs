@@ -24,7 +24,7 @@ fn without_the_right_token_nothing_is_answered() {
 }
 
 #[test]
-fn a_token_does_what_its_scopes_say() {
+fn a_token_is_limited_to_its_scopes() {
     let (home, model) = (home(), echo());
     let speaker = token(&home, "speaker", "\"turns\"", "");
     let reader = token(&home, "reader", "\"read\"", "");

@@ -99,7 +99,7 @@ fn unknown_methods_and_paths_are_rejected() {
 }
 
 #[test]
-fn bodies_that_make_no_sense_are_refused_with_what_is_wrong() {
+fn invalid_bodies_are_refused_with_the_reason() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     let post =

@@ -12,7 +12,7 @@ fn messages(home: &Home, words: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn the_context_is_what_the_next_turn_sends() {
+fn the_context_equals_the_request_of_the_next_turn() {
     let server = Server::new([Answer::text("one"), Answer::text("two")]);
     let home = home();
     home.run(["first"]).model(&server).finish();

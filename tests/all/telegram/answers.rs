@@ -5,7 +5,7 @@ use bub_types::{Envelope, MessageKind};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn markdown_becomes_what_telegram_shows() {
+async fn markdown_is_converted_for_telegram() {
     let bot = Bot::new("").await;
     let markdown = "## Tea\n\n**Green** or *black*? `a < b`\n\n- one\n- two\n\n[site](https://x.test/?a=1&b=2)\n\n```rust\nlet x = &y;\n```";
     bot.says(markdown).await;

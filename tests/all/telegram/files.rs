@@ -24,7 +24,7 @@ fn media(arrival: &Arrival) -> Vec<(MediaKind, &str, Option<&str>, usize)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn photos_documents_and_voice_come_along_as_what_they_are() {
+async fn photos_documents_and_voice_are_attached_by_their_types() {
     let bot = Bot::new("").await;
     let server = &bot.server;
     let (small, large) = (server.file("small", b"\x89PNG"), server.file("large", PNG));

@@ -62,7 +62,7 @@ fn a_shorter_content_truncates_the_file() {
 }
 
 #[test]
-fn an_edit_that_finds_nothing_shows_what_is_near() {
+fn an_edit_that_finds_nothing_shows_similar_lines() {
     let home = with("workspace", &[WORKSPACE]);
     fs::write(home.workspace().join("a.rs"), "fn main() {\n    let total = count(items);\n}\n")
         .expect("it can be written");

@@ -108,7 +108,7 @@ fn peak(cmd: &str) -> (u64, u64) {
 
 /// Text, characters that JSON escapes in six bytes, and bytes that are not text.
 #[test]
-fn fifty_megabytes_of_output_take_no_more_memory_than_what_is_kept_of_them() {
+fn fifty_megabytes_of_output_take_no_more_memory_than_the_kept_part() {
     // The first one may have to compile the guests.
     peak("echo hi");
     let (little, nothing) = peak("echo hi");

@@ -23,7 +23,7 @@ fn a_budget_holds_for_the_calls_of_all_workers() {
 }
 
 #[test]
-fn a_call_that_may_exceed_what_is_left_is_refused_before_it_is_made() {
+fn a_call_that_may_exceed_the_remaining_budget_is_refused_before_it_is_made() {
     let Some(([a, b], ..)) = two("[budget]\ntokens_per_day = 100_000") else { return };
     a.configure("max_tokens = 100");
     b.configure("max_tokens = 60_000");

@@ -168,7 +168,7 @@ pub async fn tapes_are_listed_in_order_and_sidecars_are_not(place: &Place) {
     assert!(store.sidecars("m__n").await.unwrap().is_empty());
 }
 
-pub async fn another_opening_sees_what_was_written(place: &Place) {
+pub async fn another_opening_sees_the_written_entries(place: &Place) {
     let first = place.open();
     first.append(NAME, vec![message("user", "one")], None).await.unwrap();
     let second = place.open();

@@ -76,7 +76,7 @@ macro_rules! conformance {
                 commits::entries_that_do_not_fit_on_a_line_are_rejected
                 commits::invalid_names_are_rejected
                 commits::tapes_are_listed_in_order_and_sidecars_are_not
-                commits::another_opening_sees_what_was_written
+                commits::another_opening_sees_the_written_entries
                 commits::two_writers_leave_consecutive_ids
                 resets::an_archive_keeps_a_tape_and_its_sidecars
                 resets::a_reset_without_an_archive_removes_all_entries

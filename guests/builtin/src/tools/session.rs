@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sessions_own_choice_is_marked_before_what_others_say() {
+    fn the_sessions_own_choice_is_marked_before_other_choices() {
         marks(Some("a:one"), None, "* a:one\n  b:two (Two)\n  c:three\n");
         marks(Some("a:one"), Some("b:two"), "  a:one\n* b:two (Two)\n  c:three\n");
         marks(None, None, "  a:one\n  b:two (Two)\n  c:three\n");

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manifest_asks_for_what_the_code_uses() {
+    fn the_manifest_requests_the_grants_that_the_code_uses() {
         let manifest: serde_json::Value = serde_json::from_str(MANIFEST).unwrap();
         let grants: Vec<&str> =
             manifest["wants"].as_array().unwrap().iter().filter_map(|want| want["grant"].as_str()).collect();

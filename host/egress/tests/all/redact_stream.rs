@@ -55,7 +55,7 @@ fn a_secret_is_found_wherever_the_chunks_are_cut() {
 }
 
 #[test]
-fn only_what_may_begin_a_secret_waits_for_more() {
+fn only_a_possible_prefix_of_a_secret_waits_for_more() {
     let chunks = over(hiding(&["secret"]), &["data: one\n", "data: s", "o\n", "data: secr", "et\n"]);
     let chunks: Vec<Bytes> = chunks.into_iter().map(|chunk| chunk.expect("it is good")).collect();
     assert_eq!(chunks, ["data: one\n", "data: ", "so\n", "data: ", "***\n"]);

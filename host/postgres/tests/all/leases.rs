@@ -55,7 +55,7 @@ fn look_for_more() {
 }
 
 #[test]
-fn each_message_has_one_turn_and_no_stale_owner_writes_whatever_stops() {
+fn each_message_has_one_turn_and_no_stale_owner_writes_under_any_fault() {
     assert_eq!(failure(Mode::Faults, &[]), None);
 }
 

@@ -30,7 +30,7 @@ async fn of_two_changes_of_a_breaker_one_is_done_and_the_other_is_told() {
 }
 
 #[tokio::test]
-async fn a_plugin_names_what_it_replaces_and_its_file_is_kept_while_a_row_names_it() {
+async fn a_plugin_names_its_predecessor_and_its_file_is_kept_while_a_row_names_it() {
     let Some((database, postgres, address)) = database().await else { return };
     let table = PluginTable::new(database);
     let digest = postgres.sql("postgres", "SELECT encode(sha256('bytes'), 'hex')");

@@ -131,7 +131,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 #[test]
-fn random_histories_admit_exactly_what_fits() {
+fn random_histories_admit_exactly_the_calls_that_fit() {
     let Some(postgres) = Postgres::shared() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(24));

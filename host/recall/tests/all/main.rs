@@ -158,7 +158,7 @@ async fn keyword_search_finds_most_questions_in_six_languages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_of_sentences_finds_nearly_all_of_what_people_ask_in_english() {
+async fn a_sentence_model_finds_nearly_all_answers_to_english_questions() {
     let Some(model) = Model::start() else { return };
     let mut rows = Vec::new();
     for language in ["en", "fresh"] {

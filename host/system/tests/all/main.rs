@@ -175,7 +175,7 @@ async fn a_session_finds_its_own_programs_only() {
 }
 
 #[tokio::test]
-async fn a_turn_ends_what_it_started_unless_it_was_kept_and_a_session_ends_that_too() {
+async fn a_turn_ends_its_programs_unless_they_were_kept_and_a_session_ends_those_too() {
     let processes = Processes::new();
     let environment = environment();
     let start = |turn| {
@@ -199,7 +199,7 @@ async fn a_turn_ends_what_it_started_unless_it_was_kept_and_a_session_ends_that_
 }
 
 #[tokio::test]
-async fn a_turn_ends_what_its_shells_left_running() {
+async fn a_turn_ends_programs_that_its_shells_left_running() {
     let processes = Processes::new();
     let child = start(&processes, "echo $$; sleep 100 >/dev/null 2>&1 &");
     let group = leader(&child).await;

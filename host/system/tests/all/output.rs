@@ -13,7 +13,7 @@ async fn both_outputs_come_in_the_order_of_their_writing() {
 }
 
 #[tokio::test]
-async fn output_of_what_a_shell_left_running_still_comes() {
+async fn output_of_a_program_that_a_shell_left_running_still_comes() {
     let processes = Processes::new();
     let child = start(&processes, "(sleep 0.5; echo late) & echo hi");
     assert_eq!(child.wait(LONG).await.output, "hi\n");

@@ -40,7 +40,7 @@ async fn every_recorded_tape_loads_and_prints_back_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn an_append_writes_what_bub_writes() {
+async fn an_append_writes_the_same_bytes_as_bub() {
     let inputs = [
         ("unicode", r#"{"t":"\u00e9你\ud83c\udf89\u2028\u007f\u0001\"\\\/"}"#),
         ("floats", r#"{"a":1.0,"b":1e20,"c":1e-1,"d":1e-7,"e":-0.0,"f":1e16,"g":123456789012345680e0}"#),

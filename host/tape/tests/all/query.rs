@@ -41,7 +41,7 @@ fn query(input: &str) -> Query {
 }
 
 #[tokio::test]
-async fn queries_find_what_bub_finds() {
+async fn queries_return_the_same_entries_as_bub() {
     let room = Room::new();
     let tape = recorded(&room).await;
     for case in edges("file_store_query") {

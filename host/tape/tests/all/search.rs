@@ -53,7 +53,7 @@ fn refusal(search: &Search) -> String {
 }
 
 #[test]
-fn a_search_that_makes_no_sense_is_refused_with_what_to_give() {
+fn an_invalid_search_is_refused_with_the_expected_form() {
     let dated = |since: &str, until: &str| Search {
         since: Some(since.to_owned()),
         until: Some(until.to_owned()),

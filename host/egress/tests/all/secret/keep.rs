@@ -107,7 +107,7 @@ fn setting_and_removing_keeps_the_other_secrets_and_the_comments() {
 }
 
 #[test]
-fn a_change_keeps_what_another_process_wrote_since() {
+fn a_change_keeps_later_writes_of_another_process() {
     let room = Room::new();
     let (mut one, mut other) = (room.load(), room.load());
     one.set("one", text("abcdef"), &[]).unwrap();

@@ -41,7 +41,7 @@ async fn compare(turn: &Tape, stored: &Tape, chance: &mut Chance) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_reads_the_same_as_the_store_does_whatever_it_knows_already() {
+async fn a_turn_reads_the_same_as_the_store_from_any_cached_state() {
     let Some((tapes, _)) = first().await else { return };
     let mut chance = Chance::new(24);
     let mut longest = 0;

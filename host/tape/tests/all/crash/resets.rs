@@ -41,7 +41,7 @@ async fn two_archives_of_one_turn_are_one() {
 }
 
 #[tokio::test]
-async fn a_fork_that_is_merged_into_a_turn_keeps_what_it_wrote_on_both_sides_of_its_reset() {
+async fn a_fork_that_is_merged_into_a_turn_keeps_its_entries_on_both_sides_of_its_reset() {
     let fork = ["say user c", "note d", "reset archive", "note e", "say user f", "merge"];
     let script = [&["begin", "say user a", "note b", "fork"][..], &fork, &["note g", "merge"]].concat();
     assert_eq!(after(&script).await, ["f", "e g", "a b c d"]);
