@@ -28,6 +28,6 @@ mod terminal;
 pub use bub_test_support::golden::GOLDEN;
 pub use home::Home;
 pub use run::{Finished, Run, Started};
-pub use serve::{Said, Serve};
+pub use serve::{Ask, Said, Serve};
 pub use server::{Answer, Gate, Request, Server};
 pub use terminal::Terminal;

@@ -199,6 +199,7 @@ fn a_command_in_the_background_is_waited_for_and_ends_with_its_page() {
 $ bub-wasm serve &
 serving at http://127.0.0.1:8420
 the owner's token is in /home/you/.bub/serve.token
+`bub-wasm open` prints a link for a browser
 $ kill -0 $!
 ```
 "#;

@@ -1,7 +1,7 @@
 //! `chat`, in a terminal and without one.
 
 mod arrivals;
-mod asking;
+pub(crate) mod asking;
 mod lines;
 mod meant;
 mod plain;

@@ -41,10 +41,17 @@ impl Workers {
     }
 
     pub(crate) fn serve<'home>(&'home self, nth: usize, model: &Server) -> Serve<'home> {
-        let home = &self.homes[nth];
+        Serve::start(self.command(nth).model(model), &self.homes[nth].bub_home())
+    }
+
+    /// A worker that does what messages say.
+    pub(crate) fn offline(&self, nth: usize) -> Serve<'_> {
+        Serve::start(self.command(nth), &self.homes[nth].bub_home())
+    }
+
+    fn command(&self, nth: usize) -> bub_tests::Run<'_> {
         let workspace = self.homes[0].workspace();
-        let run = home.bub(["-w", workspace.to_str().unwrap(), "serve", "--listen", "127.0.0.1:0"]);
-        Serve::start(run.model(model), &home.bub_home())
+        self.homes[nth].bub(["-w", workspace.to_str().unwrap(), "serve", "--listen", "127.0.0.1:0"])
     }
 
     pub(crate) fn sql(&self, statement: &str) -> String {

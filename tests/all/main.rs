@@ -3,9 +3,11 @@
 
 mod agents_file;
 mod anthropic;
+mod approvals;
 mod bad_input;
 mod bindgen;
 mod book;
+mod browser_login;
 mod bub;
 mod cache;
 mod cancellation;
@@ -56,6 +58,7 @@ mod media;
 mod memory;
 mod obeyed_files;
 mod overflow;
+mod page;
 mod plugin_add;
 mod plugin_check;
 mod plugin_commands;

@@ -2,7 +2,7 @@
 
 mod workers;
 
-use bub_tests::{Answer, Gate, Serve, Server};
+use bub_tests::{Answer, Ask, Gate, Serve, Server};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -13,14 +13,14 @@ use crate::home;
 use crate::serve::{echo, serve};
 
 /// A stream that is read event by event.
-struct Stream(BufReader<TcpStream>);
+pub(crate) struct Stream(BufReader<TcpStream>);
 
 /// An event of a stream.
 #[derive(Debug)]
-struct Event {
+pub(crate) struct Event {
     id: String,
-    name: String,
-    data: Value,
+    pub(crate) name: String,
+    pub(crate) data: Value,
 }
 
 impl Stream {
@@ -31,13 +31,19 @@ impl Stream {
             Some(id) => ask.header("last-event-id", id),
             None => ask,
         };
+        Self::read(ask)
+    }
+
+    /// Reads what is asked for.
+    #[track_caller]
+    pub(crate) fn read(ask: Ask<'_>) -> Self {
         let mut stream = Self(BufReader::new(ask.open()));
         assert_eq!(stream.next().name, "ready");
         stream
     }
 
     #[track_caller]
-    fn next(&mut self) -> Event {
+    pub(crate) fn next(&mut self) -> Event {
         let mut event = Event { id: String::new(), name: String::new(), data: Value::Null };
         loop {
             let mut line = String::new();
@@ -57,7 +63,7 @@ impl Stream {
 
     /// The next event of that name; others are skipped.
     #[track_caller]
-    fn until(&mut self, name: &str) -> Event {
+    pub(crate) fn until(&mut self, name: &str) -> Event {
         loop {
             let event = self.next();
             if event.name == name {

@@ -9,6 +9,7 @@ mod diff;
 mod doctor;
 mod hooks;
 mod log;
+mod open;
 mod plugin;
 mod progress;
 mod prompt;
@@ -73,6 +74,8 @@ enum Command {
     Sessions(sessions::Arguments),
     /// Serve channels and the HTTP API until a signal ends it
     Serve(serve::Arguments),
+    /// Print a link that logs a browser in to the page of a running `serve`
+    Open(open::Arguments),
     /// Show which plugins implement each hook, in the order in which they are called
     Hooks(hooks::Arguments),
     /// Check the installation, and suggest a fix for each problem
@@ -133,7 +136,8 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
         Command::Man(arguments) => return completions::man(arguments),
         _ => {}
     }
-    log::start(bub_config::verbosity(arguments.home.as_deref()), arguments.log_format);
+    let has_page = matches!(arguments.command, Command::Serve(_));
+    log::start(bub_config::verbosity(arguments.home.as_deref()), arguments.log_format, has_page);
     let config = Config::load(arguments.home.as_deref())?;
     let workspace = arguments.workspace.unwrap_or_else(|| PathBuf::from("."));
     let mut runtime = match arguments.command {
@@ -154,6 +158,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Chat(arguments) => chat::run(arguments, config, &workspace).await,
             Command::Sessions(arguments) => sessions::run(&arguments, config, &workspace).await,
             Command::Serve(arguments) => serve::run(arguments, config, &workspace).await,
+            Command::Open(arguments) => open::run(&arguments, &config),
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
             Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,

@@ -9,10 +9,11 @@ use super::lock::ServeLock;
 use super::outbox::Outbox;
 use super::session_queues::SessionQueues;
 use super::task::{Refusal, Reply};
-use super::turn_feed::TurnFeeds;
+use super::turn_feed::{Stage, TurnFeeds};
 use super::turn_limiter::TurnLimiter;
 use bub_runtime::host::Host;
 use bub_tape::tape_name;
+use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,6 +51,19 @@ pub struct Gateway {
     pub(crate) _lock: ServeLock,
 }
 
+/// A turn that runs.
+#[derive(Debug, Clone)]
+pub struct RunningTurn {
+    /// Its session.
+    pub session_id: String,
+    /// When it began.
+    pub since: Timestamp,
+    /// What it does now.
+    pub stage: Stage,
+    /// Model calls so far that ended in tool calls.
+    pub steps: u64,
+}
+
 impl Gateway {
     /// Checks that the gateway accepts messages now: called before a body is read, and again when a message is submitted.
     ///
@@ -85,6 +99,18 @@ impl Gateway {
     /// Whether the gateway has stopped accepting messages.
     pub fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()
+    }
+
+    /// The turns that run in this process, those that began first before the others.
+    pub fn running_turns(&self) -> Vec<RunningTurn> {
+        let running = self.session_queues.running().into_iter().filter_map(|session_id| {
+            let feed = self.feeds.running(&session_id)?;
+            let (stage, steps) = feed.stage();
+            Some(RunningTurn { session_id, since: feed.since, stage, steps })
+        });
+        let mut running: Vec<RunningTurn> = running.collect();
+        running.sort_by_key(|turn| turn.since);
+        running
     }
 
     /// Whether a turn of the session runs, and how many messages wait for theirs, at all workers.

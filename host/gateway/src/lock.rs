@@ -11,6 +11,12 @@ pub(crate) struct ServeLock {
     _file: File,
 }
 
+/// Whether a process serves this home.
+pub fn is_served(home: &Path) -> bool {
+    let Ok(file) = File::open(home.join("serve.lock")) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
 impl ServeLock {
     /// # Errors
     ///

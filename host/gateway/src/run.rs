@@ -37,6 +37,10 @@ impl Channel for CollectingChannel {
         self.0.lock().push(envelope.clone());
         Box::pin(std::future::ready(Ok(())))
     }
+
+    fn asks_as(&self) -> Option<&'static str> {
+        Some("serve")
+    }
 }
 
 impl Gateway {

@@ -4,6 +4,7 @@ use super::TurnOutcome;
 use super::inbox::MessageNumber;
 use bub_runtime::turn::TurnEvent;
 use bub_types::StreamEvent;
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
@@ -107,8 +108,23 @@ impl StreamItem {
     }
 }
 
+/// What a turn does now, by its stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// It has emitted nothing yet: hooks prepare the prompt, or the model is asked.
+    Prepares,
+    /// The model thinks or answers.
+    Answers,
+    /// A request to the model is repeated after a pause.
+    Retries,
+    /// Tools are called; the dotted name of the latest.
+    CallsTool(String),
+}
+
 /// The stream of a turn.
 pub(crate) struct TurnFeed {
+    /// When the turn began.
+    pub(crate) since: Timestamp,
     /// The name of the turn: another one for each attempt.
     pub(crate) turn: String,
     kept: Mutex<Kept>,
@@ -123,6 +139,26 @@ struct Kept {
     items: VecDeque<Arc<StreamItem>>,
     bytes: usize,
     has_ended: bool,
+    stage: Option<Stage>,
+    /// Model calls that ended in tool calls.
+    steps: u64,
+}
+
+impl Kept {
+    fn note(&mut self, item: &StreamItem) {
+        let stage = match item {
+            StreamItem::Event(StreamEvent::Text(_) | StreamEvent::Reasoning(_)) => Stage::Answers,
+            StreamItem::Event(StreamEvent::ToolCalls(_)) => {
+                self.steps += 1;
+                return;
+            }
+            StreamItem::Retry { .. } => Stage::Retries,
+            StreamItem::ToolBegins { name, .. } => Stage::CallsTool(name.clone()),
+            StreamItem::ToolEnds { .. } => Stage::Prepares,
+            _ => return,
+        };
+        self.stage = Some(stage);
+    }
 }
 
 /// Items of a turn in order.
@@ -136,13 +172,15 @@ pub(crate) struct Chunk {
 
 impl TurnFeed {
     fn new(turn: String) -> Self {
-        Self { turn, kept: Mutex::default(), count: watch::Sender::new(0), is_published: AtomicBool::new(false) }
+        let (count, is_published) = (watch::Sender::new(0), AtomicBool::new(false));
+        Self { since: Timestamp::now(), turn, kept: Mutex::default(), count, is_published }
     }
 
     pub(crate) fn push(&self, item: StreamItem) {
         let mut kept = self.kept.lock();
         kept.bytes += item.size();
         kept.has_ended |= matches!(item, StreamItem::Ends(_));
+        kept.note(&item);
         kept.items.push_back(Arc::new(item));
         let max = if kept.has_ended { MAX_ENDED } else { MAX_RUNNING };
         while kept.bytes > max
@@ -153,6 +191,12 @@ impl TurnFeed {
         }
         // Under the lock, so that the number is that of the items.
         self.count.send_modify(|count| *count += 1);
+    }
+
+    /// What the turn does now, and the number of steps so far.
+    pub(crate) fn stage(&self) -> (Stage, u64) {
+        let kept = self.kept.lock();
+        (kept.stage.clone().unwrap_or(Stage::Prepares), kept.steps)
     }
 
     pub(crate) fn has_ended(&self) -> bool {

@@ -4,8 +4,8 @@
 //! [`migrations`] of the schema. A [`PostgresStore`] keeps tapes in it and is a [`Store`](bub_tape::Store) like any other.
 //! [`Leases`] decide which process may write in the name of something, and a store with a [`Fence`] writes nothing after its
 //! lease was lost. [`PostgresJournals`] are the leases and the journals of turns. [`UsageTable`], [`BreakerTable`],
-//! [`PluginTable`] and [`WorkerTable`] are tables whose rows have a meaning elsewhere: here they are names, numbers and
-//! bytes.
+//! [`PluginTable`], [`WorkerTable`], [`ApprovalTable`] and [`LoginTable`] are tables whose rows have a meaning elsewhere:
+//! here they are names, numbers and bytes.
 //!
 //! **Invariant**: the crate knows PostgreSQL and tapes, not turns, channels or plugins. No transaction waits for
 //! anything but PostgreSQL, and no state depends on a connection, so that a pooler between the two may share them.
@@ -25,6 +25,7 @@ macro_rules! mark {
     };
 }
 
+mod approvals;
 mod breakers;
 mod database;
 pub mod examine;
@@ -33,6 +34,7 @@ mod fault;
 mod hints;
 mod journal;
 mod lease;
+mod logins;
 pub mod migrations;
 mod plugins;
 mod settings;
@@ -43,12 +45,14 @@ mod turn_store;
 mod usage;
 mod workers;
 
+pub use approvals::ApprovalTable;
 pub use breakers::{BreakerRow, BreakerTable, Swap};
 pub use database::{Database, Values};
 pub use failover::MARK;
 pub use hints::Hints;
 pub use journal::{PostgresJournals, TurnSettings};
 pub use lease::{Fence, Held, Lease, Leases, Terms};
+pub use logins::LoginTable;
 pub use plugins::{NewPlugin, PluginKind, PluginRow, PluginTable, PluginVersion, Written};
 pub use settings::Settings;
 pub use store::PostgresStore;

@@ -33,12 +33,13 @@ struct Migration {
 }
 
 /// Migrations in order; the first makes version 1.
-const MIGRATIONS: [Migration; 5] = [
+const MIGRATIONS: [Migration; 6] = [
     Migration { oldest: 1, statements: include_str!("../migrations/001.sql") },
     Migration { oldest: 1, statements: include_str!("../migrations/002.sql") },
     Migration { oldest: 1, statements: include_str!("../migrations/003.sql") },
     Migration { oldest: 1, statements: include_str!("../migrations/004.sql") },
     Migration { oldest: 1, statements: include_str!("../migrations/005.sql") },
+    Migration { oldest: 1, statements: include_str!("../migrations/006.sql") },
 ];
 
 /// The version of the schema that this program makes.

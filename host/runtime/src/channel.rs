@@ -35,6 +35,12 @@ pub trait Channel: Send + Sync {
         Box::pin(std::future::ready(None))
     }
 
+    /// The kind of process that asks, if questions of this channel may be answered elsewhere too: on the page of `serve`, or
+    /// by any client of its API.
+    fn asks_as(&self) -> Option<&'static str> {
+        None
+    }
+
     /// A call of the owner's turn was not made: the owner cannot be reached, or the approval mode permits reads alone.
     fn not_asked(&self, question: &ApprovalRequest) {
         let _ = question;

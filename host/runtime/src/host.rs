@@ -5,6 +5,7 @@ mod budget;
 mod data;
 mod event_bus;
 mod gc;
+pub mod grant_edit;
 pub mod introspection;
 mod post_turn_tasks;
 mod protection;

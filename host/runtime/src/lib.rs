@@ -6,6 +6,7 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+pub mod approval_board;
 pub mod channel;
 pub mod error;
 pub mod flow;

@@ -1,8 +1,10 @@
-//! The HTTP API: authentication, scopes, bounds and formats. Turns are run by the gateway.
+//! The HTTP API and the page: authentication, scopes, bounds and formats. Turns are run by the gateway.
 
 #![warn(missing_docs, unreachable_pub)]
 
+mod address;
 mod api_error;
+mod approvals;
 mod auth;
 mod body;
 mod channels;
@@ -10,10 +12,15 @@ mod dto;
 mod events;
 mod extract;
 mod listen;
+mod log;
+mod login;
+mod logins;
 mod metrics;
 mod openai;
 mod openapi;
 mod origin_check;
+mod page;
+mod plugins;
 mod quota;
 mod readiness;
 mod routes;
@@ -30,9 +37,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+pub use address::{login_link, running_origin};
 use api_error::ApiError;
 pub use auth::AuthState;
 pub use listen::{Server, listen};
+pub use log::LogLayer;
+pub use logins::{CODE_LIFETIME, issue_code};
 pub use metrics::{METRICS, Metric};
 pub use openapi::DOCUMENT;
 pub use routes::paths;
@@ -52,6 +62,8 @@ const MAX_PARSERS: usize = 2;
 pub(crate) struct Api {
     gateway: Arc<Gateway>,
     auth: AuthState,
+    logins: logins::Logins,
+    candidates: plugins::Candidates,
     write_dedup: tapes::WriteDedup,
     scans: Semaphore,
     event_streams: Arc<Semaphore>,
@@ -63,9 +75,15 @@ pub(crate) struct Api {
 
 impl Api {
     fn new(gateway: Arc<Gateway>, auth: AuthState) -> anyhow::Result<Self> {
+        let logins = {
+            let host = gateway.host();
+            logins::Logins::new(&host.config.home, host.database())
+        };
         Ok(Self {
             gateway,
             auth,
+            logins,
+            candidates: plugins::Candidates::default(),
             write_dedup: tapes::WriteDedup::default(),
             scans: Semaphore::new(MAX_SCANS),
             event_streams: Arc::new(Semaphore::new(MAX_EVENT_STREAMS)),

@@ -1,7 +1,8 @@
 //! The listener and its connections, each within bounds: a slow, idle or endless peer does not affect the others.
 
+use super::address::{AddressFile, login_link};
 use super::routes::router;
-use super::{Api, AuthState};
+use super::{Api, AuthState, address, logins};
 use anyhow::{Context, Result};
 use axum::Router;
 use bub_gateway::Gateway;
@@ -39,6 +40,7 @@ pub struct Server {
     stopping: CancellationToken,
     task: JoinHandle<()>,
     api: Arc<Api>,
+    _file: AddressFile,
 }
 
 impl Server {
@@ -50,6 +52,16 @@ impl Server {
     /// `https` if connections are encrypted, else `http`.
     pub fn scheme(&self) -> &'static str {
         if self.is_encrypted { "https" } else { "http" }
+    }
+
+    /// A link that logs a browser of this machine in as the owner. It can be used once.
+    ///
+    /// # Errors
+    ///
+    /// The folder of logins cannot be written.
+    pub fn login_link(&self) -> Result<String> {
+        let code = logins::issue_code(&self.api.gateway.host().config, None)?;
+        Ok(login_link(&address::origin(self.scheme(), self.address), &code))
     }
 
     /// Says that plugins are compiled, on which readiness waits.
@@ -76,6 +88,8 @@ pub async fn listen(gateway: Arc<Gateway>, auth: AuthState) -> Result<Server> {
     })?;
     let address = listener.local_addr()?;
     let is_encrypted = auth.rules().tls.is_some();
+    let scheme = if is_encrypted { "https" } else { "http" };
+    let file = AddressFile::write(&gateway.host().config.home, scheme, address)?;
     let api = Arc::new(Api::new(gateway, auth)?);
     let service = TowerToHyperService::new(router(Arc::clone(&api)));
     let stopping = CancellationToken::new();
@@ -100,7 +114,7 @@ pub async fn listen(gateway: Arc<Gateway>, auth: AuthState) -> Result<Server> {
         drop(listener);
         let _ = timeout(SHUTDOWN_TIMEOUT, open.shutdown()).await;
     });
-    Ok(Server { address, is_encrypted, stopping, task, api: shared })
+    Ok(Server { address, is_encrypted, stopping, task, api: shared, _file: file })
 }
 
 /// Serves the requests of one connection.

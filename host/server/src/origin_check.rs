@@ -2,7 +2,7 @@
 //! can point a host name of its own at it (DNS rebinding).
 
 use super::body::lingering;
-use super::{Api, ApiError};
+use super::{Api, ApiError, page};
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -67,6 +67,9 @@ impl OriginPolicy {
                 "pages of this origin may not use the API; `serve.origins` of config.toml lists those that may",
             )
         };
+        if is_same_origin(headers) && headers.contains_key(header::ORIGIN) {
+            return Ok(None);
+        }
         if let Some(origin) = headers.get(header::ORIGIN) {
             let is_known = self.origins.iter().any(|known| known.as_bytes() == origin.as_bytes());
             return if is_known { Ok(Some(origin.clone())) } else { Err(foreign()) };
@@ -76,6 +79,15 @@ impl OriginPolicy {
             Some(_) => Err(foreign()),
         }
     }
+}
+
+/// Whether a request is not of a page of another origin. Both schemes count: the same host and port serve one of them, and
+/// a proxy that ends TLS may forward the other.
+pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN).map(HeaderValue::as_bytes) else { return true };
+    let host = headers.get(header::HOST).map(HeaderValue::as_bytes).unwrap_or_default();
+    let authority = origin.strip_prefix(b"http://").or_else(|| origin.strip_prefix(b"https://"));
+    !host.is_empty() && authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
 }
 
 /// Refuses ambiguous requests. hyper has reduced several `Content-Length` to one by now: it refuses different ones, and
@@ -114,7 +126,10 @@ pub(crate) async fn check_request(State(api): State<Arc<Api>>, request: Request,
     if let Err(error) = policy.check_host(&request) {
         return error.into_response();
     }
-    let mut response = match policy.check_origin(request.headers()) {
+    // A link of another site may lead to the page, which holds nothing of the user.
+    let is_navigation = *request.method() == Method::GET && page::is_shell(request.uri().path());
+    let checked = if is_navigation { Ok(None) } else { policy.check_origin(request.headers()) };
+    let mut response = match checked {
         Err(error) => return error.into_response(),
         Ok(None) => next.run(request).await,
         // Built for each request, because the origins can change while the program runs; and only for pages, because it
@@ -148,5 +163,7 @@ fn is_json(request: &Request) -> bool {
     let kind = kind.split(';').next().unwrap_or_default().trim();
     // Entries of tapes are sent as lines of JSON.
     let is_lines = request.uri().path().starts_with("/v1/tapes/") && kind.eq_ignore_ascii_case("application/jsonl");
-    is_lines || kind.eq_ignore_ascii_case("application/json")
+    // A component is sent as it is; pages cannot send its type without a preflight either.
+    let is_component = request.uri().path() == "/v1/plugins/inspect" && kind.eq_ignore_ascii_case("application/wasm");
+    is_lines || is_component || kind.eq_ignore_ascii_case("application/json")
 }

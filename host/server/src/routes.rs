@@ -1,8 +1,8 @@
 //! The routes, and the middleware of all of them.
 
 use super::{
-    Api, ApiError, channels, events, metrics, openai, openapi, origin_check, readiness, status, stream, tapes, token,
-    turns,
+    Api, ApiError, approvals, channels, events, log, login, metrics, openai, openapi, origin_check, page, plugins,
+    readiness, status, stream, tapes, token, turns,
 };
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -24,6 +24,8 @@ fn public_routes() -> Vec<Route> {
         ("/readyz", GET, get(readiness::ready)),
         ("/channels/{name}", POST, post(channels::post)),
         ("/v1/openapi.json", GET, get(openapi::document)),
+        ("/v1/login", POST, post(login::login)),
+        ("/v1/logout", POST, post(login::logout)),
     ]
 }
 
@@ -31,13 +33,26 @@ fn public_routes() -> Vec<Route> {
 fn token_routes() -> Vec<Route> {
     vec![
         ("/metrics", GET, get(metrics::metrics)),
+        ("/v1/me", GET, get(login::me)),
         ("/v1/turns", POST, post(turns::post)),
         ("/v1/chat/completions", POST, post(openai::complete)),
         ("/v1/models", GET, get(openai::models)),
         ("/v1/models/{model}", GET, get(openai::model)),
+        ("/v1/approvals", GET, get(approvals::list)),
+        ("/v1/approvals/stream", GET, get(approvals::stream)),
+        ("/v1/approvals/{id}", POST, post(approvals::decide)),
         ("/v1/events", GET, get(events::events)),
         ("/v1/hooks", GET, get(status::hooks)),
-        ("/v1/plugins", GET, get(status::plugins)),
+        ("/v1/plugins", GET, get(plugins::list)),
+        ("/v1/plugins/inspect", POST, post(plugins::inspect)),
+        ("/v1/plugins/{name}/add", POST, post(plugins::add)),
+        ("/v1/plugins/{name}/grant", POST, post(plugins::grant)),
+        ("/v1/plugins/{name}/revoke", POST, post(plugins::revoke)),
+        ("/v1/plugins/{name}/rollback", POST, post(plugins::rollback)),
+        ("/v1/plugins/{name}/unquarantine", POST, post(plugins::unquarantine)),
+        ("/v1/usage", GET, get(status::usage)),
+        ("/v1/log", GET, get(log::stream)),
+        ("/v1/running", GET, get(status::running)),
         ("/v1/sessions", GET, get(tapes::sessions)),
         ("/v1/sessions/{session}", GET, get(tapes::session)),
         ("/v1/sessions/{session}/stream", GET, get(stream::stream)),
@@ -73,6 +88,9 @@ pub(super) fn router(api: Arc<Api>) -> Router {
     to_router(public_routes())
         // A channel may have paths of its own.
         .route("/channels/{name}/{*rest}", post(channels::post))
+        // The page is for people, and not a part of the API.
+        .route("/", get(page::shell))
+        .route("/ui/{*file}", get(page::file))
         .merge(authenticated)
         .fallback(async || ApiError::not_found("there is nothing at this path; `/v1/openapi.json` lists the paths"))
         .method_not_allowed_fallback(async || {

@@ -1,13 +1,15 @@
-//! `/v1/hooks`, `/v1/plugins` and `/healthz`.
+//! `/v1/hooks`, `/v1/running`, `/v1/usage` and `/healthz`.
 
 use super::ApiError;
-use super::extract::Caller;
+use super::extract::{Caller, QueryParams};
 use axum::Json;
 use bub_config::Scope;
-use bub_runtime::host::{Host, introspection};
+use bub_gateway::Stage;
+use bub_runtime::host::{Host, Usage, introspection};
 use bub_runtime::turn::{CallScope, SelectorChoice};
 use bub_types::hook::Call;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// `GET /v1/hooks`: the output of `bub-wasm hooks --json`.
 pub(crate) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
@@ -17,20 +19,49 @@ pub(crate) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>,
     Ok(Json(introspection::hooks(&CallScope::new(&host), choice.as_ref())))
 }
 
-/// `GET /v1/plugins`: the output of `bub-wasm plugin list --json`, without sessions outside of the caller's scope.
-pub(crate) async fn plugins(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
+/// `GET /v1/running`: the turns that run in this process, in the scope of the token.
+pub(crate) async fn running(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
     bearer.needs(Scope::Read)?;
-    let host = api.gateway.host();
-    let mut plugins = introspection::plugins(&host, &host.plugins());
-    if let Some(quarantined) = plugins["quarantined"].as_array_mut() {
-        let is_in_scope = |circuit: &Value| match circuit["session"].as_str() {
-            Some(session) => session.starts_with(&bearer.session_prefix),
-            // The names of other callers are for tokens that reach all sessions.
-            None => circuit["caller"].is_null() || bearer.session_prefix.is_empty(),
+    let turns = api.gateway.running_turns().into_iter();
+    let turns = turns.filter(|turn| turn.session_id.starts_with(&bearer.session_prefix)).map(|turn| {
+        let (stage, tool) = match turn.stage {
+            Stage::Prepares => ("prepares", None),
+            Stage::Answers => ("answers", None),
+            Stage::Retries => ("retries", None),
+            Stage::CallsTool(tool) => ("calls-tool", Some(tool)),
         };
-        quarantined.retain(is_in_scope);
+        let (session, since) = (turn.session_id, turn.since.to_string());
+        json!({ "session_id": session, "since": since, "stage": stage, "tool": tool, "steps": turn.steps })
+    });
+    Ok(Json(json!({ "turns": turns.collect::<Vec<_>>(), "waiting": api.gateway.load().1 })))
+}
+
+/// The days of a usage report.
+#[derive(Debug, Deserialize)]
+pub(crate) struct UsageParams {
+    days: Option<u32>,
+}
+
+/// `GET /v1/usage`: the output of `bub-wasm usage --json`. It names all sessions, so it is for tokens that reach all.
+pub(crate) async fn usage(
+    Caller { api, bearer }: Caller,
+    QueryParams(params): QueryParams<UsageParams>,
+) -> Result<Json<Value>, ApiError> {
+    bearer.needs(Scope::Read)?;
+    if !(bearer.session_prefix.is_empty() && bearer.is_trusted()) {
+        return Err(ApiError::forbidden(format!("token `{}` does not reach all sessions", bearer.name)));
     }
-    Ok(Json(plugins))
+    let days = params.days.unwrap_or(30);
+    if !(1..=36_500).contains(&days) {
+        return Err(ApiError::bad_request("`days` is a number from 1 to 36500"));
+    }
+    let host = api.gateway.host();
+    let failed = |why: String| ApiError::internal(&why);
+    let usage = Usage::open(&host.config).await?;
+    let report = usage.report(days, None, true).await.map_err(failed)?;
+    let used_today = usage.used_today().await.map_err(failed)?;
+    let budget = json!({ "tokens_per_day": host.config.budget.tokens_per_day, "used_today": used_today });
+    Ok(Json(introspection::usage(&report, &budget)))
 }
 
 /// `GET /healthz`: the process answers.

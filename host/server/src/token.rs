@@ -1,6 +1,7 @@
-//! Authentication by bearer tokens.
+//! Authentication by bearer tokens, and by logins that stand for them.
 
-use super::{Api, ApiError};
+use super::origin_check::is_same_origin;
+use super::{Api, ApiError, login};
 use anyhow::{Context, Result, ensure};
 use axum::extract::{Request, State};
 use axum::http::header;
@@ -75,6 +76,11 @@ impl Bearer {
         !matches!(self.principal, Principal::Anonymous)
     }
 
+    /// The digest of the token, in hexadecimal.
+    pub(crate) fn digest(&self) -> String {
+        to_hex(&self.hash)
+    }
+
     /// The requester of a preview, which shows what a turn of the bearer would be shown.
     pub(crate) fn requester(&self) -> Requester<'_> {
         Requester { channel: HTTP, sender: &self.name, identity: Some(self.identity()) }
@@ -125,7 +131,7 @@ impl Tokens {
     }
 
     /// Finds a token. All are compared, so that the time reveals nothing.
-    fn find(&self, token: &[u8]) -> Option<&Bearer> {
+    pub(super) fn find(&self, token: &[u8]) -> Option<&Bearer> {
         let hash = hash(token);
         let mut found = None;
         for bearer in &self.0 {
@@ -134,6 +140,11 @@ impl Tokens {
             }
         }
         found
+    }
+
+    /// The token of that name; without one, the owner's.
+    pub(super) fn named(&self, name: Option<&str>) -> Option<&Bearer> {
+        self.0.iter().find(|bearer| bearer.name == name.unwrap_or(OWNER))
     }
 
     /// Whether the bearer's token exists unchanged.
@@ -147,8 +158,12 @@ impl Tokens {
     }
 }
 
-fn hash(token: &[u8]) -> [u8; 32] {
+pub(super) fn hash(token: &[u8]) -> [u8; 32] {
     Sha256::digest(token).into()
+}
+
+pub(super) fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The configuration has checked that the text is hexadecimal.
@@ -181,7 +196,7 @@ fn owner_token(path: &Path) -> Result<String> {
     }
 }
 
-/// Middleware: authenticates a request.
+/// Middleware: authenticates a request by its `Authorization` header, or by the cookie of a login.
 pub(super) async fn authenticate(
     State(api): State<Arc<Api>>,
     mut request: Request,
@@ -192,7 +207,14 @@ pub(super) async fn authenticate(
         let (scheme, token) = header.split_at_checked(7)?;
         scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
     });
-    let Some(bearer) = token.and_then(|token| api.auth.rules().tokens.find(token).cloned()) else {
+    let rules = api.auth.rules();
+    let bearer = match (token, login::cookie(request.headers())) {
+        (Some(token), _) => rules.tokens.find(token).cloned(),
+        // A page of another origin that may use the API authenticates by a token of its own.
+        (None, Some(cookie)) if is_same_origin(request.headers()) => api.logins.find(&rules.tokens, cookie).await?,
+        _ => None,
+    };
+    let Some(bearer) = bearer else {
         return Err(ApiError::unauthorized());
     };
     bearer.take_request(&api)?;

@@ -4,19 +4,19 @@ use super::{chat, home, trusting};
 use bub_tests::{programs, tape};
 
 /// A call that needs approval: an untrusted workspace's file was read before.
-pub(super) const WRITE: &str = r#"TOOL:bash {"cmd": "echo made >> made.txt"}"#;
+pub(crate) const WRITE: &str = r#"TOOL:bash {"cmd": "echo made >> made.txt"}"#;
 
-pub(super) const CHOICES: &str = "y once · a always exactly this call in this session · n no";
+pub(crate) const CHOICES: &str = "y once · a always exactly this call in this session · n no";
 
 /// Shown instead of the choices while the line holds a draft.
 pub(super) const DRAFT: &str = "the question waits: Enter sends this text to the agent, Ctrl-U removes it";
 
-pub(super) fn made(home: &bub_tests::Home) -> usize {
+pub(crate) fn made(home: &bub_tests::Home) -> usize {
     std::fs::read_to_string(home.workspace().join("made.txt")).map_or(0, |text| text.lines().count())
 }
 
 /// A chat in an untrusted workspace of which a file was read.
-pub(super) fn wary(home: &bub_tests::Home) -> bub_tests::Terminal<'_> {
+pub(crate) fn wary(home: &bub_tests::Home) -> bub_tests::Terminal<'_> {
     std::fs::write(home.workspace().join("notes.txt"), "run everything").expect("a file");
     let terminal = home.bub(["chat"]).terminal(80, 40);
     terminal.sees("Trust this workspace? [y/N]");

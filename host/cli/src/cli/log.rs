@@ -3,8 +3,10 @@
 use parking_lot::Mutex;
 use std::io::{self, Write};
 use tokio::sync::mpsc;
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 /// Receives the lines while another component owns the screen.
 static REDIRECT: Mutex<Option<mpsc::UnboundedSender<String>>> = Mutex::new(None);
@@ -32,17 +34,26 @@ pub(super) enum Format {
     Json,
 }
 
-/// Starts logging. A connection to a database that ends is reported by what needed it. `verbose`: 0 warnings, 1 information, 2 everything; `RUST_LOG` overrides it.
-pub(super) fn start(verbose: u8, format: Format) {
-    let level =
-        ["deadpool=error,warn", "bub_=info,deadpool=error,warn", "bub_=debug,warn"][usize::from(verbose.min(2))];
+/// The levels of the log: warnings, information, everything. A connection to a database that ends is reported by the
+/// component that needed it.
+const LEVELS: [&str; 3] = ["deadpool=error,warn", "bub_=info,deadpool=error,warn", "bub_=debug,warn"];
+
+/// Starts logging. `verbose`: 0 warnings, 1 information, 2 everything; `RUST_LOG` overrides it. `has_page`: lines are kept
+/// for the page of `serve` too, information included.
+pub(super) fn start(verbose: u8, format: Format, has_page: bool) {
+    let level = LEVELS[usize::from(verbose.min(2))];
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Lines).with_target(false).with_ansi(false);
-    match format {
-        Format::Text => log.without_time().init(),
+    let lines = tracing_subscriber::fmt::layer().with_writer(Lines).with_target(false).with_ansi(false);
+    let lines = match format {
+        Format::Text => lines.without_time().boxed(),
         // JSON is read by programs, which need the time and the context of a line.
-        Format::Json => log.json().flatten_event(true).with_current_span(false).with_span_list(true).init(),
-    }
+        Format::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(true).boxed(),
+    };
+    let page = has_page.then(|| {
+        let level = LEVELS[usize::from(verbose.clamp(1, 2))];
+        bub_server::LogLayer.with_filter(EnvFilter::new(level))
+    });
+    tracing_subscriber::registry().with(lines.with_filter(filter)).with(page).init();
 }
 
 /// Redirects lines to a receiver, so that they do not disturb what is drawn.

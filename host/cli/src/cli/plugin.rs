@@ -11,7 +11,6 @@ mod grants;
 mod mend;
 mod new;
 mod pending_plugins;
-mod plugin_files;
 mod project;
 mod record;
 mod remove;

@@ -74,6 +74,11 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let worker = Worker::start(&gateway);
     println!("serving at {}://{}", server.scheme(), server.address());
     println!("the owner's token is in {}", host.config.home.join("serve.token").display());
+    // A log that is kept gets no link.
+    match stdout().is_terminal().then(|| server.login_link()).transpose()? {
+        Some(link) => println!("open {link} in a browser; `bub-wasm open` prints a new link"),
+        None => println!("`bub-wasm open` prints a link for a browser"),
+    }
     let preparing = host.clone();
     let mut preparing = tokio::spawn(async move { preparing.prepare_plugins().await });
     let (mut stop, mut is_preparing) = (stop, true);

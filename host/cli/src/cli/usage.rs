@@ -6,8 +6,8 @@ use super::text;
 use anyhow::Result;
 use bub_config::Config;
 use bub_model::usage::{Report, Session, Sum};
-use bub_runtime::host::Usage;
-use serde_json::{Map, Value, json};
+use bub_runtime::host::{Usage, introspection};
+use serde_json::{Value, json};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -68,39 +68,15 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<ExitCo
 }
 
 fn json(arguments: &Arguments, report: &Report, used: u64, limit: Option<u64>) -> Value {
-    let mut all = json!({
-        "first": report.first.to_string(),
-        "last": report.last.to_string(),
-        "total": sum(&report.total, []),
-        "budget": { "tokens_per_day": limit, "used_today": used },
-    });
-    if arguments.wants(By::Model) {
-        let rows = report.models.iter().map(|(model, used)| sum(used, [("model", model.clone())]));
-        all["models"] = rows.collect();
-    }
-    if arguments.wants(By::Session) {
-        let names = |session: &Session| [("session", session.id.clone()), ("workspace", session.workspace.clone())];
-        all["sessions"] = report.sessions.iter().map(|(session, used)| sum(used, names(session))).collect();
-    }
-    if arguments.wants(By::Day) {
-        let rows = report.days.iter().map(|(day, used)| sum(used, [("day", day.to_string())]));
-        all["days"] = rows.collect();
+    let mut all = introspection::usage(report, &json!({ "tokens_per_day": limit, "used_today": used }));
+    for (by, key) in [(By::Model, "models"), (By::Session, "sessions"), (By::Day, "days")] {
+        if !arguments.wants(by)
+            && let Some(all) = all.as_object_mut()
+        {
+            all.remove(key);
+        }
     }
     all
-}
-
-fn sum<const N: usize>(sum: &Sum, names: [(&str, String); N]) -> Value {
-    let names = names.map(|(key, name)| (key, Value::from(name))).into_iter();
-    let numbers = [
-        ("calls", sum.calls),
-        ("estimated_calls", sum.estimated),
-        ("prompt_tokens", sum.prompt),
-        ("cached_tokens", sum.cached),
-        ("completion_tokens", sum.completion),
-        ("total_tokens", sum.total),
-    ];
-    let numbers = numbers.into_iter().map(|(key, number)| (key, Value::from(number)));
-    Value::Object(names.chain(numbers).map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
 }
 
 fn print(out: &mut impl Write, arguments: &Arguments, report: &Report) -> Result<()> {

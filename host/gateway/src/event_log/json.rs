@@ -33,6 +33,10 @@ pub(super) fn to_json(record: &EventRecord) -> (&'static str, Value) {
         RuntimeEvent::QuotaExceeded { caller, quota } => {
             ("quota-exceeded", json!({ "caller": caller, "quota": quota }))
         }
+        RuntimeEvent::ApprovalAsked { id, tool } => ("approval-asked", json!({ "id": id, "tool": tool })),
+        RuntimeEvent::ApprovalAnswered { id, decision, by } => {
+            ("approval-answered", json!({ "id": id, "decision": decision, "by": by }))
+        }
         RuntimeEvent::Delivered { channel, error } => ("delivered", json!({ "channel": channel, "error": error })),
     };
     if !record.session.is_empty() {

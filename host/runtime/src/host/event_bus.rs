@@ -70,6 +70,22 @@ pub enum RuntimeEvent {
         /// The quota's key in the configuration.
         quota: &'static str,
     },
+    /// The owner is asked about a tool call.
+    ApprovalAsked {
+        /// The name of the question.
+        id: String,
+        /// The dotted name of the tool.
+        tool: String,
+    },
+    /// The owner has answered.
+    ApprovalAnswered {
+        /// The name of the question.
+        id: String,
+        /// `once`, `session`, `no` or `never`.
+        decision: &'static str,
+        /// Who answered.
+        by: String,
+    },
     /// An answer was delivered, or was given up.
     Delivered {
         /// The channel's name.
@@ -172,7 +188,11 @@ impl Counters {
         match event {
             RuntimeEvent::Taken { .. } => self.taken += 1,
             RuntimeEvent::Refused { .. } => self.refused += 1,
-            RuntimeEvent::TurnBegins | RuntimeEvent::ToolBegins { .. } | RuntimeEvent::Fault { .. } => {}
+            RuntimeEvent::TurnBegins
+            | RuntimeEvent::ToolBegins { .. }
+            | RuntimeEvent::Fault { .. }
+            | RuntimeEvent::ApprovalAsked { .. }
+            | RuntimeEvent::ApprovalAnswered { .. } => {}
             RuntimeEvent::TurnEnds { took, usage, error } => {
                 *if error.is_none() { &mut self.answered } else { &mut self.failed } += 1;
                 self.took += *took;

@@ -6,8 +6,9 @@ use crate::imports::grant_risk;
 use crate::plugin::{OpenCircuit, Plugin, PluginSet};
 use crate::turn::{CallScope, SelectorChoice};
 use bub_config::OnFault;
+use bub_model::usage::{Report, Session, Sum};
 use bub_types::hook::{HOOKS, Hook};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The plugins of a hook in the order in which they run.
 pub fn plugins_of(hook: Hook, scope: &CallScope, is_asked: bool) -> Vec<&str> {
@@ -98,4 +99,32 @@ fn failed(plugins: &PluginSet) -> Vec<Value> {
     let at_first_call = plugins.iter().filter_map(|plugin| Some((&plugin.name, plugin.open_error()?.to_string())));
     let failed = plugins.failed.iter().map(|(plugin, reason)| (plugin, reason.clone()));
     failed.chain(at_first_call).map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect()
+}
+
+/// Tokens of model calls by model, session and day.
+pub fn usage(report: &Report, budget: &Value) -> Value {
+    let session = |session: &Session| [("session", session.id.clone()), ("workspace", session.workspace.clone())];
+    json!({
+        "first": report.first.to_string(),
+        "last": report.last.to_string(),
+        "total": sum(&report.total, []),
+        "budget": budget,
+        "models": report.models.iter().map(|(model, used)| sum(used, [("model", model.clone())])).collect::<Value>(),
+        "sessions": report.sessions.iter().map(|(of, used)| sum(used, session(of))).collect::<Value>(),
+        "days": report.days.iter().map(|(day, used)| sum(used, [("day", day.to_string())])).collect::<Value>(),
+    })
+}
+
+fn sum<const N: usize>(sum: &Sum, names: [(&str, String); N]) -> Value {
+    let names = names.map(|(key, name)| (key, Value::from(name))).into_iter();
+    let numbers = [
+        ("calls", sum.calls),
+        ("estimated_calls", sum.estimated),
+        ("prompt_tokens", sum.prompt),
+        ("cached_tokens", sum.cached),
+        ("completion_tokens", sum.completion),
+        ("total_tokens", sum.total),
+    ];
+    let numbers = numbers.into_iter().map(|(key, number)| (key, Value::from(number)));
+    Value::Object(names.chain(numbers).map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
 }

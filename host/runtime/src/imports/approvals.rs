@@ -1,5 +1,6 @@
 //! Asks the owner about tool calls.
 
+use crate::approval_board;
 use crate::channel::{ApprovalDecision, ApprovalRequest};
 use crate::host::ApprovalKey;
 use crate::plugin::{Plugin, Source, Tool, effect_name, model_name};
@@ -77,7 +78,7 @@ pub(super) async fn consent(
         ends_with_trust: open.iter().all(|asker| asker.ends_with_trust),
         ..about((plugin, tool), effect, call)
     };
-    match host.channel().ask(&question).await {
+    match approval_board::ask(&turn.scope, session, &question).await {
         Some(ApprovalDecision::Once) => Ok(()),
         Some(ApprovalDecision::Always) => {
             host.approvals.keep(open.iter().map(of_call), true);
@@ -119,6 +120,6 @@ fn no_owner(question: &ApprovalRequest, name: &str) -> Error {
         false => "",
     };
     Error::denied(format!(
-        "`{name}` would {effect}, which needs the owner's word in this turn ({why}); `chat` asks for it, `run --allow {effect}` gives it{trust}"
+        "`{name}` would {effect}, which needs the owner's word in this turn ({why}); `chat` and the page of `serve` ask for it, `run --allow {effect}` gives it{trust}"
     ))
 }

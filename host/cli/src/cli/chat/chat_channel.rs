@@ -57,6 +57,10 @@ impl Channel for ChatChannel {
         })
     }
 
+    fn asks_as(&self) -> Option<&'static str> {
+        self.is_interactive.then_some("chat")
+    }
+
     fn not_asked(&self, question: &ApprovalRequest) {
         self.denied.add(question);
     }

@@ -1,7 +1,6 @@
 //! `plugin add`: installs a component after its owner has reviewed it.
 
 use super::grant_prompt::{self, Decision, GrantOptions};
-use super::plugin_files::PluginFiles;
 use super::{fetch, mend, report};
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
@@ -9,6 +8,7 @@ use bub_permissions::{Grants, shell_word};
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::plugin;
+use bub_runtime::plugin::PluginFiles;
 use bub_runtime::plugin::Source;
 use bub_types::text::one_line;
 use std::io::Write;

@@ -4,7 +4,7 @@ use super::super::prompt;
 use super::{grants, report};
 use anyhow::Result;
 use bub_permissions::{Grant, Grants};
-use bub_runtime::host::Host;
+use bub_runtime::host::{Host, grant_edit};
 use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::{Plugin, grant_command};
 use bub_types::text::one_line;
@@ -79,7 +79,7 @@ impl GrantChoice {
     ///
     /// The plugin does not request a grant of the command line, or the terminal was closed.
     pub(super) fn decide(&self, plugin: &Plugin, before: &Grants, is_there: bool) -> Result<Decision> {
-        grants::check(plugin, &self.grants)?;
+        grant_edit::check_requested(plugin, &self.grants)?;
         match self.decision_for(plugin) {
             Some(decision) => Ok(decision),
             None if is_interactive() => ask(plugin, before, if is_there { None } else { Some("do not add it") }),

@@ -1,10 +1,10 @@
 //! Plugins in the user's directory whose grants are not decided yet.
 
 use super::grant_prompt::{self, Decision, GrantChoice, GrantOptions};
-use super::{grants, report};
+use super::report;
 use anyhow::Result;
 use bub_permissions::Grants;
-use bub_runtime::host::Host;
+use bub_runtime::host::{Host, grant_edit};
 use bub_runtime::plugin::Plugin;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -78,7 +78,7 @@ fn ask(host: &Host, plugin: &Plugin) -> Result<()> {
         // Without an answer, the next chat asks again.
         Decision::Leave => return Ok(()),
         // Stored, so that the question is asked once.
-        Decision::Nothing => drop(grants::write(host, plugin, &Grants::default(), false)?),
+        Decision::Nothing => drop(grant_edit::write(host, plugin, &Grants::default(), false)?),
         Decision::Give(_) => {}
     }
     grant_prompt::apply(&mut out, host, plugin, &decision)?;

@@ -1,13 +1,13 @@
 //! `plugin remove`: removes a plugin of the user and its grants. `plugin rollback` restores both.
 
 use super::gate;
-use super::plugin_files::PluginFiles;
 use anyhow::Result;
 use bub_config::Config;
 use bub_permissions::shell_word;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::plugin;
+use bub_runtime::plugin::PluginFiles;
 use bub_runtime::plugin::Source;
 use std::io::Write;
 use std::path::Path;

@@ -1,11 +1,11 @@
 //! `plugin rollback`: restores the previous version with its grants.
 
-use super::plugin_files::PluginFiles;
 use super::report;
 use anyhow::{Context, Result};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
+use bub_runtime::plugin::PluginFiles;
 use bub_runtime::plugin::Source;
 use bub_types::text::one_line;
 use std::io::Write;

@@ -1,9 +1,9 @@
 //! `plugin share`: stores a plugin for all workers as it is here, such as one that was there before or whose settings
 //! were written by hand. The storing itself happens behind it, as for every command that changes plugins.
 
-use super::plugin_files::PluginFiles;
 use anyhow::{Result, bail};
 use bub_config::Config;
+use bub_runtime::plugin::PluginFiles;
 use std::process::ExitCode;
 
 /// # Errors

@@ -2,11 +2,11 @@
 
 mod applied;
 
-use super::plugin_files::PluginFiles;
 use anyhow::{Context, Result, bail, ensure};
 use applied::{Applied, AppliedVersion, HomeLock, key};
 use bub_config::{Config, Section};
 use bub_postgres::{Database, NewPlugin, PluginKind, PluginRow, PluginTable, PluginVersion};
+use bub_runtime::plugin::PluginFiles;
 use bub_runtime::plugin::{MAX_FILE, digest, digest_of, is_digest, is_embedded, user_dir};
 use bub_types::plugin_name::check_name;
 use bub_types::text::one_line;

@@ -1,11 +1,11 @@
 //! `plugin list` and `plugin inspect`.
 
 use super::gate;
-use super::grants::given;
 use super::report;
 use anyhow::Result;
 use bub_permissions::{Grant, shell_word};
 use bub_runtime::host::Host;
+use bub_runtime::host::grant_edit::given;
 use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::{Plugin, PluginSet, grant_command};
 use bub_types::text::one_line;

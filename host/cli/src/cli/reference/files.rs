@@ -37,6 +37,9 @@ const HOME: &[(&str, &str)] = &[
     ("serve.sqlite-wal", "Write-ahead log of that database."),
     ("serve.sqlite-shm", "Shared memory of that database."),
     ("serve.lock", "Held by the `serve` of this home."),
+    ("serve.address", "Where a browser on this machine reaches the `serve` that runs."),
+    ("logins/", "One-time codes and cookies of browsers, by their digests."),
+    ("approvals/", "Tool calls that wait for the owner's word, and the answers; for seconds."),
     ("history/WORKSPACE.lines", "Lines that were typed in `chat`."),
     (
         "index/WORKSPACE.sqlite",

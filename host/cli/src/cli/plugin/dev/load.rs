@@ -2,13 +2,12 @@
 
 use super::screen::{Screen, took};
 use crate::cli::plugin::grant_prompt::{self, Decision, GrantChoice};
-use crate::cli::plugin::plugin_files::PluginFiles;
 use crate::cli::plugin::project::Project;
-use crate::cli::plugin::{check, grants, report, test};
+use crate::cli::plugin::{check, report, test};
 use anyhow::{Context, Result};
 use bub_permissions::{Grant, Grants};
-use bub_runtime::host::Host;
-use bub_runtime::plugin::{self, Plugin, Source};
+use bub_runtime::host::{Host, grant_edit};
+use bub_runtime::plugin::{self, Plugin, PluginFiles, Source};
 use bub_types::text::{bytes, one_line};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,7 +78,7 @@ impl Loader {
             true => files.install(&component)?,
             false => files.replace(&component)?,
         }
-        grants::write(&self.host, &candidate, &given, true)?;
+        grant_edit::write(&self.host, &candidate, &given, true)?;
         self.loaded = Some(digest);
         Ok(Some(component))
     }

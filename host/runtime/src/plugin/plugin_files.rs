@@ -1,11 +1,11 @@
 //! The file of a plugin in the user's directory: installed, removed, and kept once more as the previous version, for
 //! `plugin rollback`.
 
+use super::discovery::{MAX_FILE, bytes_of, user_dir};
+use super::private::PrivateDir;
 use anyhow::{Context, Result, bail};
 use bub_config::{Config, edit};
 use bub_permissions::{Grant, Grants};
-use bub_runtime::plugin;
-use bub_runtime::plugin::{PrivateDir, user_dir};
 use bub_system::files::{Draft, make_private_dir};
 use bub_types::text::one_line;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ struct GrantRecord {
 }
 
 /// The files of one plugin in the user's directory, and its grants in the configuration.
-pub(super) struct PluginFiles {
+pub struct PluginFiles {
     name: String,
     dir: PathBuf,
     /// The configuration file.
@@ -40,7 +40,7 @@ impl PluginFiles {
     /// # Errors
     ///
     /// The name is invalid.
-    pub(super) fn new(config: &Config, name: &str) -> Result<Self> {
+    pub fn new(config: &Config, name: &str) -> Result<Self> {
         bub_types::plugin_name::check_name(name)
             .with_context(|| format!("`{}` is not a name for a plugin", one_line(name)))?;
         let bub_config::Plugin { grants, digest, follow, .. } = config.plugin(name);
@@ -53,7 +53,7 @@ impl PluginFiles {
     /// # Errors
     ///
     /// The name is invalid, or the file cannot be read.
-    pub(super) fn read_again(config: &Config, name: &str) -> Result<Self> {
+    pub fn read_again(config: &Config, name: &str) -> Result<Self> {
         let mut files = Self::new(config, name)?;
         let (mut plugins, _) = bub_config::read_plugins(&config.file())?;
         let bub_config::Plugin { grants, digest, follow, .. } = plugins.remove(name).unwrap_or_default();
@@ -62,17 +62,17 @@ impl PluginFiles {
     }
 
     /// The file that is loaded.
-    pub(super) fn file(&self) -> PathBuf {
+    pub fn file(&self) -> PathBuf {
         self.dir.join(self.file_name())
     }
 
     /// Whether the file exists. A dangling link exists, and can be removed.
-    pub(super) fn exists(&self) -> bool {
+    pub fn exists(&self) -> bool {
         self.file().symlink_metadata().is_ok()
     }
 
     /// Whether a previous version is kept.
-    pub(super) fn has_previous(&self) -> bool {
+    pub fn has_previous(&self) -> bool {
         self.dir.join(PREVIOUS_DIR).join(self.file_name()).exists()
     }
 
@@ -94,7 +94,7 @@ impl PluginFiles {
     /// # Errors
     ///
     /// A file cannot be read or written; the plugin is unchanged.
-    pub(super) fn install(&self, bytes: &[u8]) -> Result<()> {
+    pub fn install(&self, bytes: &[u8]) -> Result<()> {
         if self.exists() {
             self.keep_previous()?;
         }
@@ -106,7 +106,7 @@ impl PluginFiles {
     /// # Errors
     ///
     /// The file cannot be written.
-    pub(super) fn replace(&self, bytes: &[u8]) -> Result<()> {
+    pub fn replace(&self, bytes: &[u8]) -> Result<()> {
         self.write(bytes)
     }
 
@@ -123,7 +123,7 @@ impl PluginFiles {
     /// Keeps the current bytes and their grants, in place of those that were kept before.
     fn keep_previous(&self) -> Result<()> {
         let file = self.file();
-        let bytes = plugin::bytes_of(&file).with_context(|| format!("`{}` cannot be kept", file.display()))?;
+        let bytes = bytes_of(&file).with_context(|| format!("`{}` cannot be kept", file.display()))?;
         let previous = self.previous_dir()?;
         let record = serde_json::to_vec(&self.current)?;
         let written =
@@ -136,7 +136,7 @@ impl PluginFiles {
     /// # Errors
     ///
     /// The file does not exist, or a file cannot be written.
-    pub(super) fn remove(&self) -> Result<()> {
+    pub fn remove(&self) -> Result<()> {
         let file = self.file();
         // A dangling link has no bytes to keep.
         if file.exists() {
@@ -151,7 +151,7 @@ impl PluginFiles {
     /// # Errors
     ///
     /// A file cannot be read or written.
-    pub(super) fn remove_file(&self) -> Result<()> {
+    pub fn remove_file(&self) -> Result<()> {
         let file = self.file();
         if file.exists() {
             self.keep_previous()?;
@@ -164,11 +164,11 @@ impl PluginFiles {
     /// # Errors
     ///
     /// There is none.
-    pub(super) fn previous_bytes(&self) -> Result<Vec<u8>> {
+    pub fn previous_bytes(&self) -> Result<Vec<u8>> {
         if !self.has_previous() {
             bail!("no version of plugin `{}` is kept: `plugin add` and `plugin remove` keep the one before", self.name);
         }
-        let bytes = self.previous_dir()?.read(&self.file_name(), plugin::MAX_FILE);
+        let bytes = self.previous_dir()?.read(&self.file_name(), MAX_FILE);
         bytes.with_context(|| {
             format!("`{}` cannot be read", self.dir.join(PREVIOUS_DIR).join(self.file_name()).display())
         })
@@ -179,7 +179,7 @@ impl PluginFiles {
     /// # Errors
     ///
     /// A file cannot be read or written.
-    pub(super) fn restore(&self, bytes: &[u8]) -> Result<()> {
+    pub fn restore(&self, bytes: &[u8]) -> Result<()> {
         let previous = self.previous_dir()?;
         // Without a record, the version has no grants.
         let record = previous.read(&self.record_name(), MAX_RECORD);

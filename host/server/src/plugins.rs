@@ -1,0 +1,295 @@
+//! `/v1/plugins`: what is loaded, and what an owner changes: installing, grants, going back, ending a quarantine.
+
+use super::body::{self, CallerClass};
+use super::extract::{Caller, PathName, QueryParams};
+use super::token::Bearer;
+use super::{Api, ApiError};
+use axum::Json;
+use axum::body::Body;
+use axum::http::StatusCode;
+use bub_config::Scope;
+use bub_permissions::{Grant, Grants};
+use bub_runtime::host::{Host, grant_edit, introspection};
+use bub_runtime::plugin::{MAX_FILE, Plugin, PluginFiles, PluginSet, Source, digest};
+use bub_types::suggest;
+use bub_types::text::one_line;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Components that were inspected and not added yet.
+const MAX_CANDIDATES: usize = 4;
+
+/// How long they are kept.
+const CANDIDATE_LIFETIME: Duration = Duration::from_secs(600);
+
+/// The largest body of a change, in bytes.
+const MAX_BODY: usize = 64 << 10;
+
+/// Components that were uploaded and inspected: the bytes that are added are those that were shown.
+#[derive(Default)]
+pub(super) struct Candidates(Mutex<VecDeque<Candidate>>);
+
+#[derive(Clone)]
+struct Candidate {
+    name: String,
+    plugin: Arc<Plugin>,
+    bytes: Arc<Vec<u8>>,
+    since: Instant,
+}
+
+impl Candidates {
+    fn put(&self, candidate: Candidate) {
+        let mut kept = self.0.lock();
+        kept.retain(|known| {
+            known.since.elapsed() < CANDIDATE_LIFETIME && known.plugin.digest != candidate.plugin.digest
+        });
+        kept.truncate(MAX_CANDIDATES - 1);
+        kept.push_front(candidate);
+    }
+
+    fn get(&self, name: &str, digest: &str) -> Option<Candidate> {
+        let kept = self.0.lock();
+        let is_it = |known: &&Candidate| known.name == name && known.plugin.digest == digest;
+        kept.iter().find(is_it).filter(|known| known.since.elapsed() < CANDIDATE_LIFETIME).cloned()
+    }
+}
+
+/// `GET /v1/plugins`: the output of `bub-wasm plugin list --json`, without sessions outside of the caller's scope, and with
+/// the calls of each plugin since the process began.
+pub(super) async fn list(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
+    bearer.needs(Scope::Read)?;
+    let host = api.gateway.host();
+    let mut plugins = introspection::plugins(&host, &host.plugins());
+    for plugin in plugins["plugins"].as_array_mut().into_iter().flatten() {
+        let name = plugin["name"].as_str().unwrap_or_default().to_owned();
+        plugin["stats"] = stats(&host, &name);
+        plugin["has_previous"] = PluginFiles::new(&host.config, &name).is_ok_and(|files| files.has_previous()).into();
+    }
+    if let Some(quarantined) = plugins["quarantined"].as_array_mut() {
+        let is_in_scope = |circuit: &Value| match circuit["session"].as_str() {
+            Some(session) => session.starts_with(&bearer.session_prefix),
+            // The names of other callers are for tokens that reach all sessions.
+            None => circuit["caller"].is_null() || bearer.session_prefix.is_empty(),
+        };
+        quarantined.retain(is_in_scope);
+    }
+    Ok(Json(plugins))
+}
+
+/// Counts of the calls into a plugin, by export.
+fn stats(host: &Host, name: &str) -> Value {
+    let counts = host.meter.of(name).into_iter().map(|(hook, count)| {
+        let micros = u64::try_from(count.took.as_micros()).unwrap_or(u64::MAX);
+        let stats = json!({ "calls": count.calls, "faults": count.faults, "micros": micros, "fuel": count.fuel });
+        (hook.to_owned(), stats)
+    });
+    Value::Object(counts.collect())
+}
+
+/// The name of a component that is uploaded.
+#[derive(Debug, Deserialize)]
+pub(super) struct InspectParams {
+    name: String,
+}
+
+/// `POST /v1/plugins/inspect`: what a component is and wants. It is kept for some minutes, so that it can be added.
+pub(super) async fn inspect(
+    Caller { api, bearer }: Caller,
+    QueryParams(InspectParams { name }): QueryParams<InspectParams>,
+    sent: Body,
+) -> Result<Json<Value>, ApiError> {
+    bearer.needs(Scope::Admin)?;
+    let max = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
+    let received = body::read(&api, sent, CallerClass::from_bearer(&bearer), max).await?;
+    let host = api.gateway.host();
+    // An invalid name is reported before the component is compiled.
+    PluginFiles::new(&host.config, &name).map_err(invalid)?;
+    let bytes = Arc::new(received.bytes);
+    let plugin = host.probe(&name, &bytes).await.map_err(invalid)?;
+    let plugins = host.plugins();
+    plugins.would_take(&plugin).map_err(invalid)?;
+    let before = installed(&plugins, &name).map(|before| introspection::plugin(&host, before));
+    let answer = json!({
+        "candidate": introspection::plugin(&host, &plugin),
+        "size": bytes.len(),
+        "digest": plugin.digest,
+        "before": before,
+        "shared": host.config.shares_plugins(),
+    });
+    api.candidates.put(Candidate { name, plugin, bytes, since: Instant::now() });
+    Ok(Json(answer))
+}
+
+/// The component to add, and its grants.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AddRequest {
+    digest: String,
+    #[serde(default)]
+    grants: Vec<String>,
+}
+
+/// `POST /v1/plugins/{name}/add`: installs an inspected component with these grants and no others.
+pub(super) async fn add(
+    Caller { api, bearer }: Caller,
+    PathName(name): PathName,
+    sent: Body,
+) -> Result<Json<Value>, ApiError> {
+    let (host, request) = change::<AddRequest>(&api, &bearer, sent).await?;
+    let Some(candidate) = api.candidates.get(&name, &request.digest) else {
+        return Err(ApiError::not_found(
+            "no component with this name and digest was inspected in the last ten minutes",
+        ));
+    };
+    let grants = parse(&request.grants)?;
+    grant_edit::check_requested(&candidate.plugin, &grants).map_err(invalid)?;
+    let files = PluginFiles::read_again(&host.config, &name).map_err(invalid)?;
+    if digest(&candidate.bytes) != candidate.plugin.digest {
+        return Err(ApiError::internal(&"an inspected component has changed in memory"));
+    }
+    let is_there = installed(&host.plugins(), &name).is_some_and(|before| before.digest == request.digest);
+    if !is_there {
+        files.install(&candidate.bytes)?;
+    }
+    let grants = grants.into_iter().collect::<Grants>();
+    grant_edit::write(&host, &candidate.plugin, &grants, false)?;
+    refresh(&host).await;
+    Ok(Json(introspection::plugin(&host, &candidate.plugin)))
+}
+
+/// Grants of a plugin.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GrantsRequest {
+    grants: Vec<String>,
+}
+
+/// `POST /v1/plugins/{name}/grant`: adds grants.
+pub(super) async fn grant(
+    Caller { api, bearer }: Caller,
+    PathName(name): PathName,
+    sent: Body,
+) -> Result<Json<Value>, ApiError> {
+    let (host, request) = change::<GrantsRequest>(&api, &bearer, sent).await?;
+    let plugins = host.plugins();
+    let plugin = find(&plugins, &name)?;
+    let grants = parse(&request.grants)?;
+    grant_edit::check_requested(plugin, &grants).map_err(invalid)?;
+    grant_edit::add(&host, plugin, &grants, false)?;
+    Ok(Json(introspection::plugin(&host, plugin)))
+}
+
+/// `POST /v1/plugins/{name}/revoke`: removes grants.
+pub(super) async fn revoke(
+    Caller { api, bearer }: Caller,
+    PathName(name): PathName,
+    sent: Body,
+) -> Result<Json<Value>, ApiError> {
+    let (host, request) = change::<GrantsRequest>(&api, &bearer, sent).await?;
+    if request.grants.is_empty() {
+        return Err(ApiError::bad_request("`grants` names the grants to revoke"));
+    }
+    let plugins = host.plugins();
+    let plugin = find(&plugins, &name)?;
+    grant_edit::remove(&host, plugin, &request.grants).map_err(invalid)?;
+    Ok(Json(introspection::plugin(&host, plugin)))
+}
+
+/// No member.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// `POST /v1/plugins/{name}/rollback`: goes back to the version before, with the grants that it had.
+pub(super) async fn rollback(
+    Caller { api, bearer }: Caller,
+    PathName(name): PathName,
+    sent: Body,
+) -> Result<Json<Value>, ApiError> {
+    let (host, Nothing {}) = change(&api, &bearer, sent).await?;
+    let files = PluginFiles::read_again(&host.config, &name).map_err(invalid)?;
+    if !files.has_previous() {
+        return Err(ApiError::not_found("no earlier version of this plugin is kept"));
+    }
+    let bytes = files.previous_bytes()?;
+    let plugin = host.probe(&name, &bytes).await.map_err(invalid)?;
+    host.plugins().would_take(&plugin).map_err(invalid)?;
+    files.restore(&bytes)?;
+    host.grants.reload_now();
+    refresh(&host).await;
+    Ok(Json(introspection::plugin(&host, &plugin)))
+}
+
+/// `POST /v1/plugins/{name}/unquarantine`: lets a plugin be called again.
+pub(super) async fn unquarantine(
+    Caller { api, bearer }: Caller,
+    PathName(name): PathName,
+    sent: Body,
+) -> Result<Json<Value>, ApiError> {
+    bearer.needs(Scope::Admin)?;
+    let class = CallerClass::from_bearer(&bearer);
+    let _ = body::json(&api, sent, (class, MAX_BODY), Ok::<Nothing, _>).await?;
+    let host = api.gateway.host();
+    let plugins = host.plugins();
+    let plugin = find(&plugins, &name)?;
+    if host.lift_quarantine(&name).await? == 0 {
+        return Err(ApiError::new(StatusCode::CONFLICT, "not_quarantined", "this plugin is not in quarantine"));
+    }
+    Ok(Json(introspection::plugin(&host, plugin)))
+}
+
+/// Reads the body of a change.
+///
+/// # Errors
+///
+/// The token may not change plugins, or the workers of a database share them.
+async fn change<T: serde::de::DeserializeOwned + Send + 'static>(
+    api: &Api,
+    bearer: &Bearer,
+    sent: Body,
+) -> Result<(Arc<Host>, T), ApiError> {
+    bearer.needs(Scope::Admin)?;
+    let class = CallerClass::from_bearer(bearer);
+    let (request, _charge) = body::json(api, sent, (class, MAX_BODY), Ok::<T, _>).await?;
+    let host = api.gateway.host();
+    if host.config.shares_plugins() {
+        return Err(ApiError::new(
+            StatusCode::CONFLICT,
+            "plugins_shared",
+            "the workers of the database share their plugins: change them with `bub-wasm plugin`",
+        ));
+    }
+    Ok((host, request))
+}
+
+/// Loads what has changed, as the watch of the directory does a moment later.
+async fn refresh(host: &Arc<Host>) {
+    if !host.refresh().await {
+        tracing::debug!("the directory of plugins is still being written");
+    }
+}
+
+fn installed<'a>(plugins: &'a PluginSet, name: &str) -> Option<&'a Arc<Plugin>> {
+    plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User)
+}
+
+fn find<'a>(plugins: &'a PluginSet, name: &str) -> Result<&'a Arc<Plugin>, ApiError> {
+    plugins.iter().find(|plugin| plugin.name == name).ok_or_else(|| {
+        let hint = suggest::hint(name, plugins.iter().map(|plugin| plugin.name.as_str()));
+        ApiError::not_found(format!("no plugin `{}` is loaded{hint}", one_line(name)))
+    })
+}
+
+fn parse(grants: &[String]) -> Result<Vec<Grant>, ApiError> {
+    let parsed = grants.iter().map(|grant| grant.parse()).collect::<Result<_, String>>();
+    parsed.map_err(|reason| ApiError::bad_request(format!("cannot grant {reason}")))
+}
+
+/// The component, the name or a grant is not acceptable.
+fn invalid(error: anyhow::Error) -> ApiError {
+    ApiError::bad_request(one_line(&format!("{error:#}")))
+}
