@@ -42,13 +42,13 @@ function App() {
     replace('talk');
     signInByCode(given ?? '').then(enter, (error) => {
       if (error.isOffline) setState({ step: 'failed', me: null, reason: '', error });
-      else setState({ step: 'out', me: null, reason: t('This link is used or expired. Ask for another one.'), error: null });
+      else setState({ step: 'out', me: null, reason: t('This link was used or has expired. Run `bub-wasm open` for a new one.'), error: null });
     });
   }, [at.view]);
 
   useEffect(() => { if (!isLink) check(); }, []);
   useEffect(() => on('signed-out', () => {
-    setState((last) => (last.step === 'in' ? { step: 'out', me: null, reason: t('The sign-in has ended. Drafts are kept.'), error: null } : last));
+    setState((last) => (last.step === 'in' ? { step: 'out', me: null, reason: t('The session of this browser has ended. Drafts are kept.'), error: null } : last));
   }), []);
   useEffect(() => {
     if (state.step !== 'failed') return undefined;

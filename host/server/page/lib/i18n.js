@@ -55,7 +55,7 @@ export function number(value, options) {
 
 /** A number in few characters, such as `12K`. */
 export function short(value) {
-  return number(value, { notation: 'compact', maximumFractionDigits: value < 10_000 ? 1 : 0 });
+  return number(value, { notation: 'compact', maximumSignificantDigits: 3 });
 }
 
 /** A duration of so many milliseconds. */

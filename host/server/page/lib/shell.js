@@ -48,7 +48,7 @@ export function Shell({ me, onSignOut }) {
   }, []);
 
   return html`<div class="shell">
-    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById('main').focus(); }}>${t('To the content')}</a>
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById('main').focus(); }}>${t('Skip to content')}</a>
     <${Navigation} view=${view} waiting=${waiting} me=${me} onHelp=${() => setSheet(true)} onSignOut=${onSignOut} />
     <main id="main" tabindex="-1"><${Offline} /><${View} key=${view} name=${view} route=${at} me=${me} /></main>
     ${sheet && html`<${Sheet} onClose=${() => setSheet(false)} />`}
@@ -98,7 +98,7 @@ function View({ name, route: at, me }) {
 function Offline() {
   const [isDown, setDown] = useState(false);
   useEffect(() => on('connection', (isConnected) => setDown(!isConnected)), []);
-  return isDown ? html`<p class="offline" role="status"><${Icon} name="warn" /> ${t('The server does not answer. The page goes on when it is back; drafts are kept.')}</p>` : null;
+  return isDown ? html`<p class="offline" role="status"><${Icon} name="warn" /> ${t('The server is unreachable. The page reconnects by itself; drafts are kept.')}</p>` : null;
 }
 
 /** Notices and the live region, also around the sign-in. */
@@ -117,7 +117,7 @@ function Sheet({ onClose }) {
   const code = useSignal(language);
   const groups = [
     [t('Everywhere'), [['?', t('this sheet')], ['g t', t('Talk')], ['g d', t('Decide')], ['g l', t('Tape')], ['g m', t('Memory')], ['g p', t('Plugins')], ['g c', t('Costs')], ['/', t('search')], ['Esc', t('close or go back')]]],
-    [t('Talk'), [['n', t('new session')], ['Enter', t('send or steer')], ['Shift+Enter', t('new line')], ['Esc', t('stop the turn, in the message field')], [',', t('begins a command; Tab completes it')]]],
+    [t('Talk'), [['n', t('new session')], ['Enter', t('send or steer')], ['Shift+Enter', t('new line')], ['Esc', t('stop the turn, in the message field')], [',', t('starts a command; Tab completes it')]]],
     [t('Decide'), [['j k', t('next and previous question')], ['y', t('allow once')], ['a', t('allow for the session')], ['n', t('deny')], ['v', t('never in this session')]]],
     [t('Tape'), [['j k ↓ ↑', t('next and previous entry')], ['PgUp PgDn', t('a page')], ['Home End', t('first and last entry')], ['Enter', t('open the entry')], ['[ ]', t('previous and next anchor')]]],
   ];

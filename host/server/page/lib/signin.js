@@ -30,7 +30,7 @@ export function SignIn({ reason, onSignedIn }) {
     }
   });
   useEffect(() => { field.current?.focus(); }, []);
-  const why = action.error && (action.error.status === 401 ? t('This code or token is unknown, used or expired.') : action.error.isOffline ? t('The server does not answer') : action.error.message);
+  const why = action.error && (action.error.status === 401 ? t('This code or token is unknown, used or expired.') : action.error.isOffline ? t('The server is unreachable') : action.error.message);
   return html`<main class="sign-in">
     <form class="sign-in-box" onSubmit=${(event) => { event.preventDefault(); if (text.trim()) action.start(); }}>
       <h1>Bub</h1>
@@ -40,7 +40,7 @@ export function SignIn({ reason, onSignedIn }) {
           aria-describedby="sign-in-help" onInput=${(event) => setText(event.currentTarget.value)} /></label>
       ${why && html`<p class="form-error" role="alert" dir="auto"><${Icon} name="warn" /> ${why}</p>`}
       <${Button} type="submit" kind="primary" busy=${action.isBusy} disabled=${!text.trim()}>${t('Sign in')}</${Button}>
-      <p id="sign-in-help" class="muted">${t('Run this command on the machine of the server; it prints a link that signs in:')} <code>bub-wasm open</code></p>
+      <p id="sign-in-help" class="muted">${t('On the server\'s machine, this command prints a sign-in link:')} <code>bub-wasm open</code></p>
     </form>
   </main>`;
 }

@@ -28,10 +28,10 @@ export function Empty({ title, children }) {
 export function Failure({ error, retry, what }) {
   if (!error) return null;
   const isOffline = error.isOffline;
-  const title = isOffline ? t('The server does not answer') : what ?? t('This could not be loaded');
+  const title = isOffline ? t('The server is unreachable') : what ?? t('This could not be loaded');
   return html`<div class="state is-failure" role="alert">
     <p class="state-title"><${Icon} name="warn" /> ${title}</p>
-    <p class="state-text" dir="auto">${isOffline ? t('The page tries again when the connection is back.') : visible(clip(error.message, 600))}</p>
+    <p class="state-text" dir="auto">${isOffline ? t('The page retries when the connection is back.') : visible(clip(error.message, 600))}</p>
     ${retry && html`<${Button} icon="again" onClick=${retry}>${t('Try again')}</${Button}>`}
   </div>`;
 }
@@ -75,11 +75,11 @@ export function Bar({ parts, total, label, unit = '' }) {
   </div>`;
 }
 
-/** A share of a limit. */
-export function Meter({ value, limit, label }) {
+/** A share of a limit, which warns near it; with `isShare` a share of the whole. */
+export function Meter({ value, limit, label, isShare }) {
   const share = limit > 0 ? value / limit : 0;
   const ref = useVars({ '--share': `${Math.min(100, 100 * share)}%` });
-  return html`<div class=${`meter ${share >= 1 ? 'is-over' : share > 0.8 ? 'is-near' : ''}`} role="meter" aria-label=${label}
+  return html`<div class=${`meter ${isShare ? 'is-share' : share >= 1 ? 'is-over' : share > 0.8 ? 'is-near' : ''}`} role="meter" aria-label=${label}
     aria-valuemin="0" aria-valuemax=${limit} aria-valuenow=${Math.min(value, limit)}><span ref=${ref}></span></div>`;
 }
 
@@ -95,7 +95,7 @@ export async function copy(text) {
     await navigator.clipboard.writeText(text);
     notify(t('Copied'));
   } catch {
-    notify(t('The browser does not let the page copy'), 'error');
+    notify(t('The browser does not allow copying'), 'error');
   }
 }
 

@@ -19,11 +19,11 @@ export default function Decide({ me }) {
   return html`<div class="view decide"><${Heading}>${t('Decide')}</${Heading}>
     <div class="view-body is-column" ref=${box}>
       <h2 class="sr">${t('Waiting questions')}</h2>
-      ${state === 'missing' && (isAdmin ? html`<${Missing} what=${t('decisions in the page')} />` : html`<p class="missing">${t('This sign-in may not decide; the scope `admin` may.')}</p>`)}
+      ${state === 'missing' && (isAdmin ? html`<${Missing} what=${t('decisions in the page')} />` : html`<p class="missing">${t('Decisions need a token with the scope `admin`.')}</p>`)}
       ${state === 'connecting' && !list.length && html`<${Busy} />`}
-      ${state === 'waiting' && html`<p class="missing" role="status">${t('The connection is broken. Questions appear here when it is back; until then calls are denied where no other page listens.')}</p>`}
-      ${state === 'open' && !list.length && html`<${Empty} title=${t('Nothing waits for a decision')}>
-        <p>${t('Tool calls that the policy does not allow by itself are asked here while this page is open. The first answer counts, from here, a terminal or a chat.')}</p></${Empty}>`}
+      ${state === 'waiting' && html`<p class="missing" role="status">${t('The connection is lost. Until it is back, calls are denied unless another page listens.')}</p>`}
+      ${state === 'open' && !list.length && html`<${Empty} title=${t('No pending questions')}>
+        <p>${t('While this page is open, tool calls that need an approval are asked here. The first answer counts: from this page, a terminal or a chat.')}</p></${Empty}>`}
       ${list.map((one) => html`<${Question} key=${one.id} question=${one} />`)}
       ${list.length > 0 && html`<p class="muted small keys-hint"><kbd>j</kbd> <kbd>k</kbd> ${t('move between questions;')} <kbd>y</kbd> ${t('allows once,')} <kbd>a</kbd> ${t('for the session,')} <kbd>n</kbd> ${t('denies,')} <kbd>v</kbd> ${t('never.')}</p>`}
     </div></div>`;

@@ -56,7 +56,7 @@ function Scope({ tape, me, runIn, scope, onFirst }) {
         <header class="panel-head"><h2>${t('Long-term memory')}</h2>${now && html`<span class="muted small">${t('version {n}', { n: number(all[0].version) })} · <${Time} at=${all[0].date} /></span>`}
           ${now?.isTainted && html`<span class="tag is-warn" title=${t('Text of other authors was in the turn that wrote this.')}>${t('from untrusted text')}</span>`}</header>
         ${now?.text ? html`<${Lines} text=${now.text} onForget=${canWrite ? setForgetting : null} />`
-          : html`<${Empty} title=${t('Nothing is remembered')}>${t('The agent saves what matters, and so can you.')}</${Empty}>`}
+          : html`<${Empty} title=${t('Nothing is remembered')}>${t('The agent saves important facts; you can add some too.')}</${Empty}>`}
         ${canWrite && html`<${Add} place=${place} onDone=${changed} />`}
         ${canWrite && now?.text && html`<${Correct} place=${place} tape=${tape} version=${all[0]} text=${now.text} onDone=${changed} />`}
         ${!canWrite && html`<p class="missing">${t('Only the owner writes memory.')}</p>`}
@@ -74,7 +74,7 @@ function Scope({ tape, me, runIn, scope, onFirst }) {
       </div>
       <section class="panel memory-history" aria-label=${t('Versions')}>
         <header class="panel-head"><h2>${t('Versions')}</h2><span class="muted small">${tn(all.length, '{n} version on the tape', '{n} versions on the tape')}</span></header>
-        ${all.length ? html`<${History} tape=${tape} all=${all} />` : html`<p class="muted pad">${t('The first version comes with the first save.')}</p>`}
+        ${all.length ? html`<${History} tape=${tape} all=${all} />` : html`<p class="muted pad">${t('The first save creates version 1.')}</p>`}
       </section>
     </div>`}</${Loaded}></div>`;
 }

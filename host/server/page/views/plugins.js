@@ -35,7 +35,7 @@ export default function Plugins({ route, me }) {
         <${Troubles} value=${value} />
         ${!value.plugins.length && html`<${Empty} title=${t('No plugins')}>${t('Drop a .wasm file here.')}</${Empty}>`}
         <ul class="plugin-list">${value.plugins.map((plugin) => html`<${Row} key=${plugin.name} plugin=${plugin} isCurrent=${plugin.name === name} held=${value.quarantined.filter((one) => one.plugin === plugin.name)} />`)}</ul>
-        ${canChange && html`<p class="muted small pad">${t('Drop a .wasm file on this page to look at it and to add it.')}</p>`}
+        ${canChange && html`<p class="muted small pad">${t('Drop a .wasm file on this page to inspect and add it.')}</p>`}
       </div>
       <${One} value=${value} name=${name} canChange=${canChange} onChanged=${from.reload} />`}</${Loaded}></div>
     ${file && html`<${Add} file=${file} onClose=${() => setFile(null)} onDone=${from.reload} />`}

@@ -27,7 +27,7 @@ function Sessions() {
   return html`<div class="view"><${Heading}>${t('Tape')}</${Heading}><div class="view-body is-column">
     <label class="search"><span class="sr">${t('Search sessions')}</span><${Icon} name="search" /><input type="search" placeholder=${t('Search sessions')} value=${search} onInput=${(event) => setSearch(event.currentTarget.value)} /></label>
     ${error && html`<${Failure} error=${error} retry=${loadSessions} />`}${!isLoaded && !error && html`<${Busy} />`}
-    ${isLoaded && !found.length && html`<${Empty} title=${t('No tapes')}>${t('Each session has a tape, from its first message on.')}</${Empty}>`}
+    ${isLoaded && !found.length && html`<${Empty} title=${t('No tapes')}>${t('Every session has a tape from its first message on.')}</${Empty}>`}
     <ul class="rows">${found.map((one) => html`<li key=${one.session_id}><a href=${hrefOf('tape', one.session_id)}><${Others}>${clip(oneLine(titleOf(one), 120), 120)}</${Others}>
       <span class="muted">${tn(one.entries, '{n} entry', '{n} entries')} · <${Time} at=${one.last_date} /></span></a></li>`)}</ul>
   </div></div>`;
@@ -85,7 +85,7 @@ function Timeline({ session, target, me }) {
       <${Kinds} outline=${value} kinds=${kinds} onChange=${setKinds} />
       ${value.last ? html`<${Entries} session=${session} outline=${value} kinds=${kinds} search=${search.trim()} target=${target} mark=${mark} open=${open}
           onFork=${(id) => setDialog({ kind: 'fork', id })} onLeaveSearch=${() => setSearch('')} />`
-        : html`<${Empty} title=${t('The tape is empty')}>${t('Its first entries come with the first message.')}</${Empty}>`}`}</${Loaded}>
+        : html`<${Empty} title=${t('The tape is empty')}>${t('The first message creates the first entries.')}</${Empty}>`}`}</${Loaded}>
     ${dialog?.kind === 'handoff' && html`<${Handoff} session=${session} onClose=${() => setDialog(null)} onDone=${reload} />`}
     ${dialog?.kind === 'fork' && html`<${Fork} session=${session} through=${dialog.id} onClose=${() => setDialog(null)} />`}
   </div>`;
@@ -203,7 +203,7 @@ function Hits({ session, text, kinds, height, mark, active, open }) {
   const from = useAsync((signal) => get(path`/v1/sessions/${session}/search` + query({ q: settled, kind: kinds.join(','), max: 200 }), { signal }), [session, settled, kinds.join(',')]);
   const [at, setAt] = useState(-1);
   return html`<${Loaded} from=${from} label=${t('Searching')}>${({ hits }) => (hits.length === 0
-    ? html`<${Empty} title=${t('Nothing found')}>${t('All words have to be met; words with typing errors are found where few entries have them literally.')}</${Empty}>`
+    ? html`<${Empty} title=${t('Nothing found')}>${t('Every word must match. Typing errors are tolerated where few entries match literally.')}</${Empty}>`
     : html`<p class="hits-count muted small" role="status" aria-busy=${from.isBusy}>${tn(hits.length, '{n} entry found, the best first', '{n} entries found, the best first')}</p>
       <${VirtualList} class="timeline" label=${t('Found entries')} count=${hits.length} height=${height} active=${active ? hits.findIndex((hit) => hit.entry.id === active) : at}
         onActive=${(index, how) => { setAt(index); if (how === 'click' || active) open(hits[index].entry.id); }} onOpen=${(index) => open(hits[index].entry.id)}

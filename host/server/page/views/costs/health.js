@@ -28,8 +28,8 @@ function Running() {
   const from = useAsync((signal) => get('/v1/running', { signal }), []);
   useRefresh(from.reload, REFRESH_MS);
   useEffect(() => onEvent((name) => { if (/^(turn|tool)-/.test(name)) from.reload(); }), []);
-  return html`<section class="panel" aria-label=${t('What runs now')}><header class="panel-head"><h2>${t('What runs now')}</h2>
-      ${from.value?.waiting > 0 && html`<span class="muted small">${tn(from.value.waiting, '{n} message waits', '{n} messages wait')}</span>`}</header>
+  return html`<section class="panel" aria-label=${t('Running turns')}><header class="panel-head"><h2>${t('Running turns')}</h2>
+      ${from.value?.waiting > 0 && html`<span class="muted small">${tn(from.value.waiting, '{n} message waiting', '{n} messages waiting')}</span>`}</header>
     <${Loaded} from=${from} missing=${t('the list of running turns')}>${({ turns }) => (turns.length ? html`<ul class="running-list">${turns.map((turn) => html`<${Turn} key=${turn.session_id} turn=${turn} onStopped=${from.reload} />`)}</ul>`
       : html`<${Empty} title=${t('No turn runs')} />`)}</${Loaded}></section>`;
 }
@@ -127,6 +127,6 @@ function Stages({ samples }) {
   const most = Math.max(...hooks.map(([, sum]) => sum.seconds), 1e-9);
   return html`<section class="panel" aria-label=${t('Time by hook')}><header class="panel-head"><h2>${t('Time by hook')}</h2><span class="muted small">${t('in plugins, since the server started')}</span></header>
     <div class="scroll-x" tabindex="0" role="group" aria-label=${t('Time by hook')}><table class="table"><thead><tr><th scope="col">${t('Hook')}</th><th scope="col" class="is-share"><span class="sr">${t('Share')}</span></th><th scope="col" class="is-number">${t('Time')}</th><th scope="col" class="is-number">${t('Calls')}</th><th scope="col" class="is-number">${t('Time each')}</th><th scope="col" class="is-number">${t('Faults')}</th></tr></thead>
-    <tbody>${hooks.map(([hook, sum]) => html`<tr key=${hook}><th scope="row"><${Others}>${clip(hook ?? '', 60)}</${Others}></th><td class="is-share"><${Meter} value=${sum.seconds} limit=${most * 1.0001} label=${t('Share of {name}', { name: oneLine(hook ?? '', 40) })} /></td>
+    <tbody>${hooks.map(([hook, sum]) => html`<tr key=${hook}><th scope="row"><${Others}>${clip(hook ?? '', 60)}</${Others}></th><td class="is-share"><${Meter} value=${sum.seconds} limit=${most} isShare label=${t('Share of {name}', { name: oneLine(hook ?? '', 40) })} /></td>
       <td class="is-number">${duration(sum.seconds * 1000)}</td><td class="is-number">${number(sum.calls)}</td><td class="is-number">${duration((sum.seconds * 1000) / sum.calls)}</td><td class=${`is-number ${sum.faults ? 'is-error' : ''}`}>${sum.faults ? html`<${Icon} name="warn" /> ` : ''}${number(sum.faults)}</td></tr>`)}</tbody></table></div></section>`;
 }

@@ -60,15 +60,15 @@ export function Log({ me }) {
 
   if (state === 'missing') {
     const isAdmin = !me?.scopes || me.scopes.includes('admin');
-    return html`<div class="view-body is-column">${isAdmin ? html`<${Missing} what=${t('a live log')} />` : html`<p class="missing">${t('This sign-in may not read the log; the scope `admin` may.')}</p>`}</div>`;
+    return html`<div class="view-body is-column">${isAdmin ? html`<${Missing} what=${t('a live log')} />` : html`<p class="missing">${t('The log needs a token with the scope `admin`.')}</p>`}</div>`;
   }
   const line = found[active];
   return html`<div class="log">
     <div class="log-tools"><h2 class="sr">${t('Log')}</h2><${Select} label=${t('Level')} value=${level} options=${LEVELS.map((name) => [name, name])} onChange=${setLevel} />
       <label class="search"><span class="sr">${t('Filter the log')}</span><${Icon} name="search" /><input ref=${field} type="search" placeholder=${t('Filter by words')} value=${text} onInput=${(event) => setText(event.currentTarget.value)} /></label>
-      <${Button} aria-pressed=${isPaused} onClick=${() => setPaused(!isPaused)}>${isPaused ? t('Go on') : t('Pause')}</${Button}>
-      <span class="muted small" role="status">${state === 'waiting' ? t('Connecting again') : tn(found.length, '{n} line', '{n} lines', { n: number(found.length) })}</span></div>
-    ${found.length === 0 ? html`<${Empty} title=${lines.length ? t('Nothing fits') : t('The log is empty')} />`
+      <${Button} aria-pressed=${isPaused} onClick=${() => setPaused(!isPaused)}>${isPaused ? t('Resume') : t('Pause')}</${Button}>
+      <span class="muted small" role="status">${state === 'waiting' ? t('Reconnecting') : tn(found.length, '{n} line', '{n} lines', { n: number(found.length) })}</span></div>
+    ${found.length === 0 ? html`<${Empty} title=${lines.length ? t('No matches') : t('The log is empty')} />`
       : html`<${VirtualList} class="log-lines" label=${t('Lines of the log')} count=${found.length} height=${26} control=${control} active=${active} onActive=${setActive} onRange=${range}
           rowClass=${(index) => `is-log is-${found[index]?.level}`} row=${(index) => {
             const one = found[index];

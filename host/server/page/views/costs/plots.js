@@ -54,7 +54,7 @@ function paint(element) {
 
 function axes({ text, line, font }, format) {
   const base = { stroke: text, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1, size: 4 } };
-  return { x: { ...base, grid: { show: false } }, y: { ...base, size: 64, values: (_, all) => all.map(format) } };
+  return { x: { ...base, size: 28, grid: { show: false } }, y: { ...base, size: 64, values: (_, all) => all.map(format) } };
 }
 
 const dayOf = (seconds) => new Intl.DateTimeFormat(language.value, { month: 'short', day: 'numeric', timeZone: 'UTC' }).format(new Date(seconds * 1000));

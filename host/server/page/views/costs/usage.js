@@ -12,7 +12,7 @@ const MAX_ROWS = 50;
 
 /** A sum of money; its currency is one code, or none where nothing has a price. */
 const money = (value, currency) => (value === null ? '–' : number(value, currency
-  ? { style: 'currency', currency, maximumFractionDigits: value < 10 ? 4 : 2 } : { maximumFractionDigits: 4 }));
+  ? { style: 'currency', currency, maximumFractionDigits: value < 1 ? 4 : 2 } : { maximumFractionDigits: 4 }));
 
 function add(sum, row) {
   sum.prompt += row.prompt ?? 0;
@@ -40,7 +40,7 @@ export function Usage() {
   const [days, setDays] = useState('30');
   const from = useAsync((signal) => get(`/v1/usage?days=${days}`, { signal }), [days]);
   return html`<div class="view-body is-wide-column"><h2 class="sr">${t('Usage')}</h2>
-    <${Loaded} from=${from} missing=${t('the usage')}>${(value) => html`<div aria-busy=${from.isBusy}>
+    <${Loaded} from=${from} missing=${t('usage statistics')}>${(value) => html`<div aria-busy=${from.isBusy}>
       ${from.error && html`<${Failure} error=${from.error} retry=${from.reload} />`}
       <${Shown} value=${value} days=${days} onDays=${setDays} /></div>`}</${Loaded}></div>`;
 }
@@ -67,7 +67,7 @@ function Shown({ value, days, onDays }) {
       <header class="panel-head"><h2>${t('By day')}</h2>
         <${Choice} label=${t('What is shown')} value=${what} options=${whats} onChange=${setWhat} />
         <${Select} label=${t('Days')} hidden value=${days} options=${['7', '30', '90'].map((n) => [n, tn(Number(n), '{n} day', '{n} days')])} onChange=${onDays} /></header>
-      ${rows.length ? html`<${Bars} ...${plot} format=${format} label=${t('{what} by day', { what: whats.find(([key]) => key === what)?.[1] })} />` : html`<${Empty} title=${t('Nothing was used')}>${t('Calls of models in this time appear here.')}</${Empty}>`}
+      ${rows.length ? html`<${Bars} ...${plot} format=${format} label=${t('{what} by day', { what: whats.find(([key]) => key === what)?.[1] })} />` : html`<${Empty} title=${t('Nothing was used')}>${t('Model calls in this period appear here.')}</${Empty}>`}
     </section>
     ${rows.length > 0 && html`<section class="panel" aria-label=${t('Sums')}>
       <header class="panel-head"><h2>${t('Sums')}</h2><${Choice} label=${t('Sums by')} value=${by} options=${bys} onChange=${setBy} /></header>
@@ -96,7 +96,7 @@ function Sums({ rows, by, currency, what }) {
   return html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t('Sums')}><table class="table"><thead><tr><th scope="col">${title}</th><th scope="col" class="is-share"><span class="sr">${t('Share')}</span></th>
       <th scope="col" class="is-number">${t('Input')}</th><th scope="col" class="is-number">${t('Cached')}</th><th scope="col" class="is-number">${t('Output')}</th><th scope="col" class="is-number">${t('Calls')}</th><th scope="col" class="is-number">${t('Errors')}</th><th scope="col" class="is-number">${t('Money')}</th></tr></thead>
     <tbody>${sums.slice(0, max).map(([name, sum]) => html`<tr key=${name}><th scope="row">${by === 'session_id' && name ? html`<a href=${hrefOf('talk', name)}><${Others}>${clip(name, 60)}</${Others}></a>` : html`<${Others}>${clip(name || '–', 60)}</${Others}>`}</th>
-      <td class="is-share"><${Meter} value=${valueOf(sum, what)} limit=${most * 1.0001} label=${t('Share of {name}', { name: oneLine(name, 40) })} /></td>
+      <td class="is-share"><${Meter} value=${valueOf(sum, what)} limit=${most} isShare label=${t('Share of {name}', { name: oneLine(name, 40) })} /></td>
       <td class="is-number">${number(sum.prompt)}</td><td class="is-number">${number(sum.cached)}</td><td class="is-number">${number(sum.completion)}</td><td class="is-number">${number(sum.calls)}</td>
       <td class=${`is-number ${sum.errors ? 'is-error' : ''}`}>${number(sum.errors)}</td><td class="is-number">${money(sum.money, currency)}</td></tr>`)}</tbody></table>
     ${sums.length > max && html`<button type="button" class="show-all" onClick=${() => setMax(max + 200)}>${t('Show more ({n})', { n: sums.length - max })}</button>`}</div>`;

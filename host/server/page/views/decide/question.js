@@ -39,7 +39,7 @@ export function Question({ question, isHere }) {
       await answer(question.id, decision);
     } catch (error) {
       if (error.status !== 409 && error.status !== 404) throw error;
-      notify(error.status === 409 ? t('Somebody else answered first: {why}', { why: oneLine(error.message, 160) }) : t('The question is gone; its turn has ended.'));
+      notify(error.status === 409 ? t('Another client answered first: {why}', { why: oneLine(error.message, 160) }) : t('The question has expired: its turn has ended.'));
       approvals.set({ ...approvals.value, list: approvals.value.list.filter((one) => one.id !== question.id) });
     }
   });
@@ -59,13 +59,13 @@ export function Question({ question, isHere }) {
       <span class="muted small"><${Time} at=${question.asked} /></span>
     </header>
     <dl class="facts">
-      <div><dt>${t('Why it is asked')}</dt><dd dir="auto">${visible(clip(question.why || t('The policy asks.'), 1000))}</dd></div>
-      <div><dt>${t('Caused by')}</dt><dd>${question.source === 'chat' ? t('a chat in a terminal') : t('a turn of the server')}${!isHere && html`, ${t('session')} <a href=${hrefOf('talk', question.session_id)}><${Others}>${clip(oneLine(titleOf(session), 80), 80)}</${Others}></a>`}</dd></div>
-      <div><dt>${t('Tool of')}</dt><dd>${question.plugin ? html`<${Others}>${clip(question.plugin, 80)}</${Others}>` : t('the program itself')}</dd></div>
+      <div><dt>${t('Reason')}</dt><dd dir="auto">${visible(clip(question.why || t('The policy asks.'), 1000))}</dd></div>
+      <div><dt>${t('Caused by')}</dt><dd>${question.source === 'chat' ? t('a chat in a terminal') : t('a turn of the server')}${!isHere && html`, ${t('in session')} <a href=${hrefOf('talk', question.session_id)}><${Others}>${clip(oneLine(titleOf(session), 80), 80)}</${Others}></a>`}</dd></div>
+      <div><dt>${t('Plugin')}</dt><dd>${question.plugin ? html`<${Others}>${clip(question.plugin, 80)}</${Others}>` : t('built in')}</dd></div>
     </dl>
     <h4 class="label">${t('What would be done')}</h4>
     <${Arguments} text=${question.arguments ?? '{}'} />
-    ${question.ends_with_trust && html`<p class="muted small">${t('Trusting the workspace ends such questions: {command}', { command: 'bub-wasm trust' })}</p>`}
+    ${question.ends_with_trust && html`<p class="muted small">${t('Trusting the workspace ends these questions: {command}', { command: 'bub-wasm trust' })}</p>`}
     <footer class="question-foot" role="group" aria-label=${t('Decision')}>
       <${Button} kind="primary" busy=${action.isBusy} aria-disabled=${!isReady} onClick=${() => decide('once')}>${t('Allow once')}</${Button}>
       <${Button} busy=${action.isBusy} aria-disabled=${!isReady} title=${t('This tool with these arguments, in this session')} onClick=${() => decide('session')}>${t('Allow for the session')}</${Button}>

@@ -44,10 +44,10 @@ export function Correct({ place, tape, version, text, onDone }) {
   const begin = () => { base.current = version; setDraft(text); };
   return html`<div class="memory-correct"><${Button} icon="edit" onClick=${begin}>${t('Correct')}</${Button}></div>
     ${draft !== null && html`<${Dialog} title=${t('Correct the long-term memory')} class="is-wide" onClose=${close} actions=${html`<${Button} onClick=${close}>${t('Cancel')}</${Button}>
-        <${Button} kind="primary" busy=${action.isBusy} disabled=${draft.trim() === text.trim() || !draft.trim()} onClick=${() => action.start()}>${conflict ? t('Save all the same') : t('Save')}</${Button}>`}>
+        <${Button} kind="primary" busy=${action.isBusy} disabled=${draft.trim() === text.trim() || !draft.trim()} onClick=${() => action.start()}>${conflict ? t('Save anyway') : t('Save')}</${Button}>`}>
       <label class="field"><span>${t('Text')}</span><textarea rows="12" dir="auto" value=${draft} onInput=${(event) => setDraft(event.currentTarget.value)}></textarea></label>
       <h3 class="label">${t('Changes')}</h3><${Difference} before=${text} after=${draft} />
-      ${conflict && html`<p class="form-error" role="alert">${t('Version {n} was saved meanwhile. Saving replaces it with this text.', { n: conflict.version })}</p>`}
+      ${conflict && html`<p class="form-error" role="alert">${t('Version {n} was saved in the meantime. Saving replaces it with this text.', { n: conflict.version })}</p>`}
       <${Problem} error=${action.error} />
     </${Dialog}>`}`;
 }
@@ -71,7 +71,7 @@ export function Forget({ place, asked, onDone }) {
     look.start(asked.text);
   }, [asked]);
   return html`<form class="memory-form" onSubmit=${(event) => { event.preventDefault(); if (text.trim()) look.start(text.trim()); }}>
-      <label class="field"><span>${t('A text, or a date')}</span><input ref=${field} type="text" dir="auto" value=${text} onInput=${(event) => { setText(event.currentTarget.value); setPreview(null); }} /></label>
+      <label class="field"><span>${t('Text or date')}</span><input ref=${field} type="text" dir="auto" value=${text} onInput=${(event) => { setText(event.currentTarget.value); setPreview(null); }} /></label>
       <${Button} type="submit" busy=${look.isBusy} disabled=${!text.trim()}>${t('Preview')}</${Button}><${Problem} error=${look.error} />
     </form>
     ${preview && html`<div class="pad" role="status"><${Code} text=${preview.output} label=${t('What would be forgotten')} />

@@ -34,13 +34,13 @@ export function Add({ file, onClose, onDone }) {
   const candidate = found?.candidate;
   const isOther = found && found.name !== name;
   const actions = html`<${Button} onClick=${onClose}>${t('Cancel')}</${Button}>
-    ${isOther || !found ? html`<${Button} busy=${inspect.isBusy} disabled=${!name} onClick=${() => inspect.start()}>${t('Look at it')}</${Button}>`
+    ${isOther || !found ? html`<${Button} busy=${inspect.isBusy} disabled=${!name} onClick=${() => inspect.start()}>${t('Inspect')}</${Button}>`
       : html`<${Button} kind="primary" busy=${add.isBusy} onClick=${() => add.start()}>${found.before ? t('Replace') : t('Add')}</${Button}>`}`;
   return html`<${Dialog} title=${found?.before ? t('Replace a plugin') : t('Add a plugin')} class="is-wide" onClose=${onClose} actions=${actions}>
     <label class="field"><span>${t('Name')}</span><input type="text" value=${name} pattern="[A-Za-z0-9._-]+" maxlength="64" onInput=${(event) => setName(event.currentTarget.value.trim())} /></label>
     <p class="muted small"><bdi dir="auto">${oneLine(file.name, 80)}</bdi> · ${bytes(file.size)}</p>
-    ${inspect.isBusy && html`<p role="status">${t('The component is compiled and looked at …')}</p>`}
-    ${inspect.error && html`<${Failure} error=${inspect.error} what=${t('This is no plugin that the server can load')} />`}
+    ${inspect.isBusy && html`<p role="status">${t('Compiling and inspecting the component …')}</p>`}
+    ${inspect.error && html`<${Failure} error=${inspect.error} what=${t('The server cannot load this file as a plugin')} />`}
     ${candidate && html`
       <p dir="auto"><b>${visible(clip(candidate.version ?? '', 30))}</b> ${visible(clip(candidate.about ?? '', 500))}</p>
       ${found.before && html`<p class="note"><span>${t('It replaces version {version}.', { version: visible(clip(found.before.version ?? '?', 30)) })}</span></p>`}
@@ -50,6 +50,6 @@ export function Add({ file, onClose, onDone }) {
         <div><dt>${t('Digest')}</dt><dd><code class="break">${visible(clip(found.digest ?? '', 100))}</code></dd></div></dl>
       <div class="row-tools"><h3>${t('What it may do')}</h3><${Button} kind="quiet" onClick=${() => setChosen(new Set(candidate.wants.map((want) => want.grant)))}>${t('All')}</${Button}><${Button} kind="quiet" onClick=${() => setChosen(new Set())}>${t('None')}</${Button}></div>
       <${Grants} wants=${candidate.wants.map((want) => ({ ...want, held: chosen.has(want.grant) }))} chosen=${chosen} onChange=${setChosen} name=${oneLine(name, 60)} />
-      ${add.error && html`<p class="form-error" role="alert" dir="auto">${add.error.status === 404 ? t('The server has forgotten the bytes; look at them again.') : add.error.message}</p>`}`}
+      ${add.error && html`<p class="form-error" role="alert" dir="auto">${add.error.status === 404 ? t('The server no longer holds the bytes. Inspect the file again.') : add.error.message}</p>`}`}
   </${Dialog}>`;
 }

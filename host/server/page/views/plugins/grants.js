@@ -18,7 +18,7 @@ export function Grants({ wants, chosen, onChange, disabled, name }) {
     ${wants.map((want) => html`<label key=${want.grant} class=${`grant ${chosen.has(want.grant) !== want.held ? 'is-changed' : ''}`}>
       <input type="checkbox" checked=${chosen.has(want.grant)} disabled=${disabled} onChange=${() => toggle(want.grant)} />
       <span class="grant-text"><span><b dir="auto">${visible(clip(want.means ?? '', 300))}</b></span>
-        <span class="muted small"><code dir="auto">${visible(clip(want.grant, 120))}</code>${want.why && html` · ${t('its author says:')} <${Others}>${clip(want.why, 300)}</${Others}>`}</span></span>
+        <span class="muted small"><code dir="auto">${visible(clip(want.grant, 120))}</code>${want.why && html` · ${t('according to its author:')} <${Others}>${clip(want.why, 300)}</${Others}>`}</span></span>
     </label>`)}</fieldset>`;
 }
 

@@ -24,10 +24,10 @@ export function Plugin({ plugin, held, canChange, onChanged }) {
   const apply = useAction(async () => {
     if (removed.length) await change(name, 'revoke', { grants: removed.map((want) => want.grant) });
     if (added.length) await change(name, 'grant', { grants: added.map((want) => want.grant) });
-    done(t('The grants are changed'));
+    done(t('Grants updated'));
   });
-  const rollback = useAction(async () => { await change(name, 'rollback'); done(t('The earlier version is back')); });
-  const release = useAction(async () => { await change(name, 'unquarantine'); done(t('The quarantine is ended')); });
+  const rollback = useAction(async () => { await change(name, 'rollback'); done(t('The previous version is active')); });
+  const release = useAction(async () => { await change(name, 'unquarantine'); done(t('Quarantine ended')); });
   const done = (text) => { setAsks(null); notify(text); onChanged(); };
   const shown = oneLine(name, 60);
 
@@ -39,7 +39,7 @@ export function Plugin({ plugin, held, canChange, onChanged }) {
     ${held.map((one, n) => html`<div key=${n} class="note is-error"><${Icon} name="warn" /><span>${t('In quarantine in {hook} for {time}', { hook: oneLine(one.hook ?? '', 60), time: duration(one.seconds * 1000) })}${one.session && html` · <bdi dir="auto">${oneLine(one.session, 60)}</bdi>`}: <bdi dir="auto">${visible(clip(one.fault ?? '', 600))}</bdi></span></div>`)}
     ${held.length > 0 && canChange && html`<div><${Button} busy=${release.isBusy} onClick=${() => release.start()}>${t('End the quarantine')}</${Button}></div>`}
     ${release.error && html`<p class="form-error" role="alert" dir="auto">${release.error.message}</p>`}
-    ${plugin.other_bytes && html`<p class="note is-error"><${Icon} name="warn" /><span>${t('Its grants were given to other bytes: it has none until they are given again.')}</span></p>`}
+    ${plugin.other_bytes && html`<p class="note is-error"><${Icon} name="warn" /><span>${t('The grants belong to other bytes of this plugin. It has none until you grant them again.')}</span></p>`}
     <${Dangers} dangers=${plugin.dangers} />
 
     <h3>${t('Grants')}</h3>
@@ -53,7 +53,7 @@ export function Plugin({ plugin, held, canChange, onChanged }) {
     <dl class="facts">
       <div><dt>${t('Hooks')}</dt><dd><${Names} names=${plugin.hooks} /></dd></div>
       <div><dt>${t('Tools')}</dt><dd><${Names} names=${plugin.tools} /></dd></div>
-      ${plugin.reads_outside?.length > 0 && html`<div><dt>${t('Reads what others wrote')}</dt><dd><${Names} names=${plugin.reads_outside} /></dd></div>`}
+      ${plugin.reads_outside?.length > 0 && html`<div><dt>${t('Tools that read outside text')}</dt><dd><${Names} names=${plugin.reads_outside} /></dd></div>`}
       ${plugin.commands?.length > 0 && html`<div><dt>${t('Commands')}</dt><dd><${Names} names=${plugin.commands.map((one) => one.name)} /></dd></div>`}
       ${plugin.provider && html`<div><dt>${t('Models of')}</dt><dd><${Names} names=${[String(plugin.provider)]} /></dd></div>`}
       <div><dt>${t('Imports')}</dt><dd><${Names} names=${plugin.imports} /></dd></div>
@@ -61,10 +61,10 @@ export function Plugin({ plugin, held, canChange, onChanged }) {
     </dl>
 
     ${asks === 'grants' && html`<${Confirm} title=${t('Change the grants of {name}?', { name: shown })} action=${t('Apply')} danger=${added.length > 0} onClose=${() => setAsks(null)} onYes=${() => apply.start()} busy=${apply.isBusy} error=${apply.error}>
-      ${added.length > 0 && html`<p>${t('From now on it')}</p><ul class="bullets">${added.map((want) => html`<li key=${want.grant} dir="auto">${visible(clip(want.means, 300))}</li>`)}</ul>`}
-      ${removed.length > 0 && html`<p>${t('It may no longer:')}</p><ul class="bullets">${removed.map((want) => html`<li key=${want.grant} dir="auto">${visible(clip(want.means, 300))}</li>`)}</ul>`}</${Confirm}>`}
+      ${added.length > 0 && html`<p>${t('New grants: the plugin')}</p><ul class="bullets">${added.map((want) => html`<li key=${want.grant} dir="auto">${visible(clip(want.means, 300))}</li>`)}</ul>`}
+      ${removed.length > 0 && html`<p>${t('Revoked grants: the plugin no longer')}</p><ul class="bullets">${removed.map((want) => html`<li key=${want.grant} dir="auto">${visible(clip(want.means, 300))}</li>`)}</ul>`}</${Confirm}>`}
     ${asks === 'rollback' && html`<${Confirm} title=${t('Roll {name} back?', { name: shown })} action=${t('Roll back')} onClose=${() => setAsks(null)} onYes=${() => rollback.start()} busy=${rollback.isBusy} error=${rollback.error}>
-      <p>${t('The version before this one is loaded again, with the grants that it had.')}</p></${Confirm}>`}
+      <p>${t('The previous version is loaded again with its grants.')}</p></${Confirm}>`}
   </section>`;
 }
 

@@ -139,7 +139,7 @@ export function Composer({ session, isRunning, onSend, onStop, control, disabled
       <button type="submit" class="button primary is-icon" aria-label=${isRunning ? t('Send to the turn that runs') : t('Send')} title=${isRunning ? t('Send to the turn that runs') : t('Send')}
         disabled=${Boolean(disabled) || (!text.trim() && !files.length)}><${Icon} name="send" /></button>
     </div>
-    <p id=${hint} class="composer-hint">${isRunning ? t('Enter steers · Escape stops · Shift+Enter begins a line') : t('Enter sends · Shift+Enter begins a line · a comma begins a command')}</p>
+    <p id=${hint} class="composer-hint">${isRunning ? t('Enter steers · Escape stops · Shift+Enter adds a line') : t('Enter sends · Shift+Enter adds a line · a comma starts a command')}</p>
   </form>`;
 }
 

@@ -80,14 +80,14 @@ export function Conversation({ session, me }) {
     <header class="conversation-head">
       <a class="button quiet is-icon back" href=${hrefOf('talk')} aria-label=${t('All sessions')}><${Icon} name="back" /></a>
       <h2><${Others}>${clip(oneLine(titleOf(info), 120), 120)}</${Others}></h2>
-      ${live.state === 'waiting' && html`<span class="muted small" role="status">${t('Connecting again')}</span>`}
+      ${live.state === 'waiting' && html`<span class="muted small" role="status">${t('Reconnecting')}</span>`}
       <${SessionMenu} session=${info} label=${t('Actions for this session')} />
     </header>
     <div class="scroll" ref=${scroll.box} onScroll=${scroll.scrolled} tabindex="0" role="group" aria-label=${t('Messages')}>
       <div class="thread">
         ${history.hasOlder && html`<div class="older" ref=${scroll.top}><${Button} kind="quiet" onClick=${scroll.older}>${t('Load older messages')}</${Button}></div>`}
         ${history.isBusy && !items.length && html`<${Busy} rows=${5} />`}
-        ${history.error && html`<${Failure} error=${history.error} retry=${history.reload} what=${t('The messages could not be loaded')} />`}
+        ${history.error && html`<${Failure} error=${history.error} retry=${history.reload} what=${t('Messages could not be loaded')} />`}
         ${isEmpty && html`<${Welcome} me=${me} onPick=${(text) => composer.current.set(text)} />`}
         <${Items} items=${items} act=${act} />
         ${unsaved.map((one) => html`<${Pending} key=${one.key} message=${one} onRetry=${() => send(one.session, one.content, one.media, one.key)}
@@ -100,7 +100,7 @@ export function Conversation({ session, me }) {
     </div>
     ${!scroll.isAtEnd && html`<${Button} icon="down" class="to-end" label=${t('To the newest message')} onClick=${scroll.toEnd} />`}
     <${Composer} key=${session} session=${session} isRunning=${isRunning} onSend=${submit} onStop=${stop} control=${composer}
-      disabled=${canSend ? '' : t('This sign-in may read only')} />
+      disabled=${canSend ? '' : t('This token can only read')} />
     ${editing && html`<${Edit} item=${editing} session=${session} onClose=${() => setEditing(null)} />`}
   </section>`;
 }
@@ -137,13 +137,13 @@ function Edit({ item, session, onClose }) {
   const action = useAction(async () => { await sendInFork(session, item, text); onClose(); });
   return html`<${Dialog} title=${t('Edit in a fork')} onClose=${onClose} class="is-wide" actions=${html`<${Button} onClick=${onClose}>${t('Cancel')}</${Button}>
       <${Button} kind="primary" busy=${action.isBusy} disabled=${!text.trim()} onClick=${() => action.start()}>${t('Send in the fork')}</${Button}>`}>
-    <p class="muted">${t('A new session begins with everything before this message. This session stays as it is.')}</p>
+    <p class="muted">${t('A new session starts with everything before this message. This session does not change.')}</p>
     <label class="field"><span>${t('Message')}</span><textarea rows="8" dir="auto" value=${text} onInput=${(event) => setText(event.currentTarget.value)}></textarea></label>
   </${Dialog}>`;
 }
 
 function Welcome({ me, onPick }) {
-  return html`<div class="welcome"><h3>${t('What is to be done?')}</h3>
+  return html`<div class="welcome"><h3>${t('What should the agent do?')}</h3>
     <p class="muted">${me?.model ? html`<span dir="auto">${oneLine(me.model, 80)}</span>` : ''}${me?.workspace && html` · <bdi dir="auto">${oneLine(me.workspace, 120)}</bdi>`}</p>
     <div class="welcome-picks">${[',help', ',usage', ',memory.show'].map((text) => html`<button type="button" class="chip" key=${text} onClick=${() => onPick(text)}><code>${text}</code></button>`)}</div></div>`;
 }

@@ -84,8 +84,8 @@ export function useLive(session, onEnded) {
 export function Live({ turn }) {
   const isThinking = !turn.isDone && !turn.blocks.some((block) => block.type === 'text' || block.type === 'tool');
   return html`<article class="msg assistant is-live" aria-label=${t('Agent')} aria-busy=${!turn.isDone}>
-    ${turn.missed > 0 && html`<p class="muted small">${tn(turn.missed, '{n} event was lost; the tape will have all of it.', '{n} events were lost; the tape will have all of it.')}</p>`}
-    ${turn.isTakenOver && html`<p class="muted small">${t('Another worker takes the turn over.')}</p>`}
+    ${turn.missed > 0 && html`<p class="muted small">${tn(turn.missed, '{n} event was missed; the tape will be complete.', '{n} events were missed; the tape will be complete.')}</p>`}
+    ${turn.isTakenOver && html`<p class="muted small">${t('Another worker takes over the turn.')}</p>`}
     ${turn.blocks.map((block, n) => html`<${Block} key=${n} block=${block} isLast=${n === turn.blocks.length - 1} turn=${turn} />`)}
     ${turn.error && html`<p class="note is-error"><${Icon} name="warn" /><span dir="auto">${visible(clip(turn.error.message ?? '', 1000))}</span></p>`}
     ${!turn.isDone && html`<p class="working"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span><span>${isThinking ? t('Thinking') : t('Working')}</span> <${Clock} since=${turn.began} /></p>`}
@@ -97,7 +97,7 @@ function Block({ block, isLast, turn }) {
     case 'text': return html`<${Markdown} text=${block.text} isWhole />`;
     case 'reasoning': return html`<${Reasoning} text=${block.text} isOpen=${isLast && !turn.isDone} />`;
     case 'tool': return html`<${Call} call=${block} isRunning=${!block.result && block.took === undefined && !turn.isDone} />`;
-    case 'retry': return html`<p class="note"><${Icon} name="again" /><span>${t('Asks again in {time}:', { time: duration(block.pause) })} <bdi dir="auto">${visible(clip(block.text, 300))}</bdi></span></p>`;
+    case 'retry': return html`<p class="note"><${Icon} name="again" /><span>${t('Retrying in {time}:', { time: duration(block.pause) })} <bdi dir="auto">${visible(clip(block.text, 300))}</bdi></span></p>`;
     default: return null;
   }
 }

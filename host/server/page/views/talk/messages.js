@@ -28,7 +28,7 @@ function User({ item, act }) {
   const actions = act && [
     { label: t('Copy'), icon: 'copy', run: () => copy(item.text) },
     { label: t('Edit in a fork'), icon: 'edit', run: () => act.edit(item) },
-    { label: t('Send again in a fork'), icon: 'again', run: () => act.again(item) },
+    { label: t('Retry in a fork'), icon: 'again', run: () => act.again(item) },
     { label: t('Show on the tape'), icon: 'tape', run: () => act.tape(item) },
   ];
   return html`<article class="msg user" aria-label=${t('You')}>
@@ -42,7 +42,7 @@ function Assistant({ item, act }) {
     <${Markdown} text=${item.text} /><${Media} media=${item.media ?? []} />
     ${act && html`<footer class="msg-foot"><${Time} at=${item.date} />
       <${Button} icon="copy" kind="quiet" label=${t('Copy the answer')} onClick=${() => copy(item.text)} />
-      ${item.isLast && html`<${Button} icon="again" kind="quiet" label=${t('Another answer, in a fork')} onClick=${() => act.regenerate()} />`}</footer>`}
+      ${item.isLast && html`<${Button} icon="again" kind="quiet" label=${t('Regenerate in a fork')} onClick=${() => act.regenerate()} />`}</footer>`}
   </article>`;
 }
 
@@ -61,7 +61,7 @@ export function Pending({ message, onRetry, onDrop }) {
     <div class="bubble"><${Markdown} text=${message.content} />
       <${Media} media=${message.media.map((one) => ({ name: one.filename, mime: one.mime_type, url: one.url }))} /></div>
     <footer class="msg-foot">
-      ${message.state === 'waiting' && html`<span class="muted">${t('Waiting for the connection; it is sent again.')}</span>`}
+      ${message.state === 'waiting' && html`<span class="muted">${t('Waiting for the connection to retry.')}</span>`}
       ${failed && html`<span class="is-error" role="alert" dir="auto"><${Icon} name="warn" /> ${visible(clip(message.error?.message ?? '', 300))}</span>
         <${Button} kind="quiet" icon="again" onClick=${onRetry}>${t('Send again')}</${Button}>
         <${Button} kind="quiet" icon="edit" onClick=${onDrop}>${t('Back to the draft')}</${Button}>`}
@@ -97,7 +97,7 @@ export function Calls({ calls, elapsed }) {
 export function Call({ call, isRunning }) {
   const [isOpen, setOpen] = useState(false);
   const isError = call.failed || call.result?.isError;
-  const state = isRunning ? t('runs') : isError ? t('failed') : call.result ? t('done') : t('no result');
+  const state = isRunning ? t('running') : isError ? t('failed') : call.result ? t('done') : t('no result');
   return html`<details class=${`call ${isError ? 'is-error' : ''} ${isRunning ? 'is-running' : ''}`} open=${isOpen} onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary><${Icon} name=${isError ? 'warn' : 'tool'} /><${Others} class="call-name">${clip(call.name, 80)}</${Others}>
       <span class="call-args" dir="auto">${gist(call.args)}</span>

@@ -37,14 +37,14 @@ export function SessionList({ current, me }) {
         <input ref=${field} type="search" value=${search} placeholder=${t('Search sessions')} onInput=${(event) => { setSearch(event.currentTarget.value); setMax(FIRST); }} /></label>
       <${Button} icon="plus" label=${t('New session')} kind="primary" onClick=${() => go('talk', newSession(me))} />
     </div>
-    ${error && html`<${Failure} error=${error} retry=${loadSessions} what=${t('The sessions could not be loaded')} />`}
+    ${error && html`<${Failure} error=${error} retry=${loadSessions} what=${t('Sessions could not be loaded')} />`}
     ${!isLoaded && !error && html`<${Busy} rows=${6} />`}
     ${isLoaded && !list.length && html`<${Empty} title=${t('No sessions yet')}>${t('A session begins with its first message.')}</${Empty}>`}
-    ${isLoaded && list.length > 0 && !found.length && html`<${Empty} title=${t('Nothing fits')}>${t('No session has these words in its name, id or first message.')}</${Empty}>`}
+    ${isLoaded && list.length > 0 && !found.length && html`<${Empty} title=${t('No matches')}>${t('No session has these words in its name, ID or first message.')}</${Empty}>`}
     <ul class="session-list">${found.slice(0, max).map((one) => html`<${Row} key=${one.session_id} session=${one} isCurrent=${one.session_id === current}
       asks=${waiting.filter((question) => question.session_id === one.session_id).length} />`)}</ul>
     ${found.length > max && html`<button type="button" class="show-all" onClick=${() => setMax(max + 500)}>${t('Show more ({n})', { n: found.length - max })}</button>`}
-    ${hasMore && html`<p class="muted small pad">${t('Only the first {n} sessions by id are listed.', { n: list.length })}</p>`}
+    ${hasMore && html`<p class="muted small pad">${t('Only the first {n} sessions by ID are listed.', { n: list.length })}</p>`}
   </section>`;
 }
 
@@ -54,7 +54,7 @@ function Row({ session, isCurrent, asks }) {
   return html`<li class=${`session ${isCurrent ? 'is-current' : ''}`}>
     <a href=${hrefOf('talk', id)} aria-current=${isCurrent ? 'page' : undefined}>
       <span class="session-title"><${Others}>${clip(oneLine(title, 120), 120)}</${Others}></span>
-      <span class="session-sub">${session.running && html`<span class="running">${t('runs')}</span>`}
+      <span class="session-sub">${session.running && html`<span class="running">${t('running')}</span>`}
         ${asks > 0 && html`<span class="asks">${tn(asks, '{n} question', '{n} questions')}</span>`}
         <${Time} at=${session.last_date} /><span>${tn(session.entries, '{n} entry', '{n} entries')}</span>
         ${session.tokens > 0 && html`<span>${t('{n} tokens', { n: short(session.tokens) })}</span>`}</span>
@@ -100,7 +100,7 @@ function Archive({ session, onClose }) {
     go('talk');
   });
   return html`<${Confirm} title=${t('Archive the session?')} action=${t('Archive')} danger onClose=${onClose} onYes=${() => action.start()} busy=${action.isBusy} error=${action.error}>
-    <p>${t('The tape is put into an archive and the session leaves the list. The archive is kept beside the tapes.')}</p>
+    <p>${t('The tape moves to an archive beside the tapes, and the session leaves the list.')}</p>
     <p><${Others}>${clip(titleOf(session), 160)}</${Others}></p>
   </${Confirm}>`;
 }

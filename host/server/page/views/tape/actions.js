@@ -18,7 +18,7 @@ export function Handoff({ session, onClose, onDone }) {
   });
   return html`<${Dialog} title=${t('Hand off to a new phase')} onClose=${onClose} actions=${html`<${Button} onClick=${onClose}>${t('Cancel')}</${Button}>
       <${Button} kind="primary" busy=${action.isBusy} disabled=${!name.trim()} onClick=${() => action.start()}>${t('Hand off')}</${Button}>`}>
-    <p class="muted">${t('An anchor begins a phase: the model sees the conversation from there on, and the summary in place of what was before.')}</p>
+    <p class="muted">${t('An anchor starts a phase: the model sees the summary and the conversation from there on.')}</p>
     <label class="field"><span>${t('Name')}</span><input type="text" dir="auto" maxlength="80" value=${name} onInput=${(event) => setName(event.currentTarget.value)} /></label>
     <label class="field"><span>${t('Summary')}</span><textarea rows="5" dir="auto" value=${text} onInput=${(event) => setText(event.currentTarget.value)}></textarea></label>
     ${action.error && html`<p class="form-error" role="alert" dir="auto">${action.error.message}</p>`}
@@ -33,5 +33,5 @@ export function Fork({ session, through, onClose }) {
     go('talk', id);
   });
   return html`<${Confirm} title=${t('Fork up to entry {id}?', { id: through })} action=${t('Fork')} onClose=${onClose} onYes=${() => action.start()} busy=${action.isBusy} error=${action.error}>
-    <p>${t('A new session gets the entries up to and including this one. This session stays as it is.')}</p></${Confirm}>`;
+    <p>${t('A new session gets the entries up to and including this one. This session does not change.')}</p></${Confirm}>`;
 }

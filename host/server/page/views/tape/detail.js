@@ -24,7 +24,7 @@ export function Detail({ session, id, known, mark, onClose, onFork, onShow }) {
       <${Choice} label=${t('Form')} value=${form} options=${[['read', t('Text')], ['raw', 'JSON']]} onChange=${setForm} />
       <${Button} icon="close" kind="quiet" label=${t('Close the entry')} onClick=${onClose} /></header>
     <${Loaded} from=${from} label=${t('Loading the entry')}>${(entry) => (entry === null
-      ? html`<p class="muted pad">${t('The tape has no entry with this id. It may be erased.')}</p>`
+      ? html`<p class="muted pad">${t('The tape has no entry with this ID. It may have been erased.')}</p>`
       : html`<div class="detail-body">
         <p class="detail-facts"><span class="t-kind"><i class=${`swatch hue-${hueOf(entry.kind)}`}></i>${oneLine(entry.kind, 40)}</span>
           ${nameOf(entry) && html`<${Others} class="t-name">${clip(nameOf(entry), 200)}</${Others}>`}

@@ -22,7 +22,7 @@ export function useSelection(session, selector, prompt, version) {
 export function Request({ first, second, selectors, active, chosen, other, onChoose, onOther, prompt, onPrompt }) {
   const [isOpen, setOpen] = useState(false);
   if (first.error?.isMissing) return html`<div class="request"><${Missing} what=${t('what the model sees')} /></div>`;
-  const names = selectors.map((name) => [name, name === active ? t('{name} (in charge)', { name }) : name]);
+  const names = selectors.map((name) => [name, name === active ? t('{name} (active)', { name }) : name]);
   const a = first.value;
   const b = second.value;
   return html`<section class="request" aria-label=${t('The next request')}>
@@ -63,7 +63,7 @@ function One({ from, isOpen, name }) {
     <p class="request-sum"><${Others} class="request-name">${clip(name || value.selector, 60)}</${Others}> <b>${short(value.total)}</b> ${t('tokens')} · ${tn(value.messages, '{n} message', '{n} messages')} · ${tn(value.leftOut.size, '{n} left out', '{n} left out')}
       ${value.own.length > 0 && html` · ${tn(value.own.length, '{n} made by the selector', '{n} made by the selector')}`}
       ${value.micros !== null && value.micros !== undefined && html` · ${duration(value.micros / 1000)}`}
-      ${value.window_cut && html` <span class="tag is-warn">${t('cut to the window')}</span>`}
+      ${value.window_cut && html` <span class="tag is-warn">${t('cut to the context window')}</span>`}
       ${value.fallback && html` <span class="tag is-danger" dir="auto">${t('fell back: {why}', { why: visible(clip(String(value.fallback), 200)) })}</span>`}</p>
     <${Bar} parts=${partsOf(value)} total=${value.total} label=${t('Tokens of the next request')} />
     ${isOpen && html`<div class="request-own">

@@ -40,7 +40,7 @@ export function markOf(id, a, b) {
 export function Row(entry, id, mark) {
   if (!entry) {
     return [h('span', { class: 't-mark' }), h('span', { class: 't-id' }, id ?? ''),
-      h('span', { class: entry === null ? 't-none' : 't-wait' }, entry === null ? t('no entry with this id') : '')];
+      h('span', { class: entry === null ? 't-none' : 't-wait' }, entry === null ? t('no entry with this ID') : '')];
   }
   const { name, summary: text, date } = textsOf(entry);
   const isDamaged = !entry.payload;
