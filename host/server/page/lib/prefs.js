@@ -1,0 +1,43 @@
+// Choices that are kept in the browser.
+import { signal } from './signal.js';
+
+/** Reads a value that was stored as JSON. */
+export function load(key, fallback = null) {
+  try { return JSON.parse(localStorage.getItem(`bub.${key}`)) ?? fallback; } catch { return fallback; }
+}
+
+/** Stores a value as JSON; `null` removes it. A full or absent storage loses it. */
+export function save(key, value) {
+  try {
+    if (value === null || value === undefined) localStorage.removeItem(`bub.${key}`);
+    else localStorage.setItem(`bub.${key}`, JSON.stringify(value));
+  } catch { /* The page works without. */ }
+}
+
+/** `auto`, `light` or `dark`. */
+export const theme = signal(load('theme', 'auto'));
+
+/** Whether single keys are shortcuts. */
+export const hasKeys = signal(load('keys', true));
+
+export function applyTheme(name = theme.value) {
+  if (name === 'auto') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+}
+
+export function setTheme(name) {
+  save('theme', name === 'auto' ? null : name);
+  theme.set(name);
+  applyTheme(name);
+}
+
+export function setKeys(isOn) {
+  save('keys', isOn ? null : false);
+  hasKeys.set(isOn);
+}
+
+/** The draft of a session. */
+export const draft = {
+  read: (session) => load(`draft.${session}`, ''),
+  write: (session, text) => save(`draft.${session}`, text || null),
+};

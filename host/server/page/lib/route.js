@@ -1,0 +1,30 @@
+// The address of a view: `#/VIEW/PART/PART`, each part encoded.
+import { signal } from './signal.js';
+
+/** `{view, parts}` of an address. */
+export function parse(hash) {
+  const [view, ...parts] = hash.replace(/^#?\/?/, '').split('/');
+  const decode = (part) => { try { return decodeURIComponent(part); } catch { return part; } };
+  return { view: view || 'talk', parts: parts.map(decode).filter((part) => part !== '') };
+}
+
+/** The current address. */
+export const route = signal(parse(location.hash));
+
+addEventListener('hashchange', () => route.set(parse(location.hash)));
+
+/** The address of a view as an `href`. */
+export function hrefOf(view, ...parts) {
+  return '#/' + [view, ...parts.filter((part) => part !== undefined && part !== null)].map((part) => encodeURIComponent(part)).join('/');
+}
+
+/** Opens a view. */
+export function go(view, ...parts) {
+  location.hash = hrefOf(view, ...parts);
+}
+
+/** Replaces the address without an entry in the history. */
+export function replace(view, ...parts) {
+  history.replaceState(null, '', hrefOf(view, ...parts));
+  route.set(parse(location.hash));
+}

@@ -1,0 +1,55 @@
+// Streams that all open pages of a browser share. A browser keeps few connections to a server, so one page reads a stream
+// and the others hear it from that page.
+import { stream } from './api.js';
+
+/**
+ * Opens a shared stream. Where the browser has no locks, which need a secure context, this page reads it itself.
+ * @param {string} url
+ * @param {{onEvent: (name: string, data: any) => void, onState?: (state: string) => void}} handlers
+ * @returns {() => void} closes it for this page
+ */
+export function sharedStream(url, { onEvent, onState = () => {} }) {
+  if (!navigator.locks || !globalThis.BroadcastChannel) return stream(url, { onEvent, onState });
+  const name = `bub:${url}`;
+  const channel = new BroadcastChannel(name);
+  const abort = new AbortController();
+  let close = null;
+  let release = null;
+  let state = null;
+  // What a page that comes later has missed: the last event of a stream that always sends everything.
+  const kept = new Map();
+
+  channel.onmessage = ({ data }) => {
+    if (data.ask) {
+      if (!close) return;
+      if (state) channel.postMessage({ state });
+      for (const [event, value] of kept) channel.postMessage({ event, value, isAgain: true });
+    } else if (close) { /* This page reads the stream itself. */
+    } else if (data.state) onState(data.state);
+    else if (!data.isAgain || !kept.has(data.event)) { kept.set(data.event, data.value); onEvent(data.event, data.value); }
+  };
+  channel.postMessage({ ask: true });
+
+  navigator.locks.request(name, { signal: abort.signal }, () => new Promise((resolve) => {
+    release = resolve;
+    close = stream(url, {
+      onEvent: (event, value) => {
+        kept.set(event, value);
+        onEvent(event, value);
+        channel.postMessage({ event, value });
+      },
+      onState: (now) => {
+        state = now;
+        onState(now);
+        channel.postMessage({ state: now });
+      },
+    });
+  })).catch(() => { /* Closed before this page had the lock. */ });
+
+  return () => {
+    close?.();
+    release?.();
+    abort.abort();
+    channel.close();
+  };
+}

@@ -1,0 +1,46 @@
+// Text of others: models, tools, plugins, files and peers.
+
+// Characters that reorder, hide or erase what stands around them.
+// The joiners U+200C and U+200D are letters' business in several scripts, and stay.
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+
+/** A text in which characters that reorder or hide other ones are shown by their code point. */
+export function visible(text) {
+  return String(text).replace(/\r\n?/g, '\n').replace(HIDDEN, (c) => `⟨U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+}
+
+/** A text in which control characters are shown by their symbols, as those of terminals. */
+export function printable(text) {
+  return String(text).replace(CONTROLS, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)));
+}
+
+/** A text in one line, at most `max` characters. */
+export function oneLine(text, max = 200) {
+  const line = String(text ?? '').slice(0, max * 2).replace(/\s+/g, ' ').trim();
+  return clip(visible(line), max);
+}
+
+/** The beginning of a text. No character is cut in two. */
+export function clip(text, max) {
+  if (text.length <= max) return text;
+  const end = /[\ud800-\udbff]/.test(text[max - 1]) ? max - 1 : max;
+  return text.slice(0, end) + '…';
+}
+
+/** JSON with indentation, or the text itself where it is none. */
+export function pretty(text) {
+  try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return String(text); }
+}
+
+/** An argument of a comma command, named and quoted: in double quotes a backslash escapes itself and the quote. */
+export function argument(name, value) {
+  return `${name}="${String(value).replace(/[\\"]/g, '\\$&')}"`;
+}
+
+/** A random id of lower-case letters and digits. */
+export function randomId(length = 10) {
+  const bytes = crypto.getRandomValues(new Uint8Array(length));
+  return [...bytes].map((byte) => 'abcdefghijkmnpqrstuvwxyz23456789'[byte % 32]).join('');
+}

@@ -1,0 +1,74 @@
+// The entries of a session's tape, the newest first, in pages.
+import { useCallback, useEffect, useRef, useState } from '../../lib/html.js';
+import { get, path, query } from '../../lib/api.js';
+import { TALK_KINDS } from '../../lib/entry.js';
+
+const PAGE = 160;
+
+/**
+ * The newest entries of a session, and the older ones as they are asked for.
+ * @returns {{entries: object[], hasOlder: boolean, isBusy: boolean, isNew: boolean, error: Error|null, older: () => Promise<void>, refresh: () => Promise<void>, reload: () => void}}
+ */
+export function useHistory(session) {
+  const [state, setState] = useState({ entries: [], hasOlder: false, isBusy: true, isNew: false, error: null });
+  const now = useRef(state);
+  const asking = useRef(null);
+  const current = useRef(session);
+  current.current = session;
+  const set = (fields) => { now.current = { ...now.current, ...fields }; setState(now.current); };
+
+  const read = useCallback((range) => get(path`/v1/sessions/${session}/entries` + query({ ...range, kind: TALK_KINDS, max: PAGE })), [session]);
+
+  const reload = useCallback(async () => {
+    set({ isBusy: true, error: null });
+    try {
+      const { entries, more } = await read({});
+      if (current.current !== session) return;
+      set({ entries, hasOlder: more, isBusy: false, isNew: entries.length === 0, error: null });
+    } catch (error) {
+      if (current.current !== session) return;
+      // A session without a tape begins with its first message.
+      set(error.status === 404 ? { entries: [], hasOlder: false, isBusy: false, isNew: true } : { isBusy: false, error });
+    }
+  }, [session, read]);
+
+  const older = useCallback(async () => {
+    const first = now.current.entries[0];
+    if (!first || asking.current) return;
+    asking.current = read({ before: first.id });
+    try {
+      const { entries, more } = await asking.current;
+      if (current.current === session) set({ entries: [...entries, ...now.current.entries], hasOlder: more && entries.length > 0 });
+    } catch (error) {
+      if (current.current === session) set({ error });
+    } finally {
+      asking.current = null;
+    }
+  }, [session, read]);
+
+  const refresh = useCallback(async () => {
+    const last = now.current.entries.at(-1)?.id;
+    if (last === undefined) { await reload(); return; }
+    try {
+      let after = last;
+      for (let hasMore = true; hasMore;) {
+        const { entries, more } = await read({ after });
+        if (current.current !== session) return;
+        const fresh = entries.filter((entry) => entry.id > now.current.entries.at(-1).id);
+        if (fresh.length) set({ entries: [...now.current.entries, ...fresh], isNew: false, error: null });
+        hasMore = more && entries.length > 0;
+        after = entries.at(-1)?.id ?? after;
+      }
+    } catch (error) {
+      if (current.current === session && error.status !== 404) set({ error });
+    }
+  }, [session, read, reload]);
+
+  useEffect(() => {
+    now.current = { entries: [], hasOlder: false, isBusy: true, isNew: false, error: null };
+    setState(now.current);
+    reload();
+  }, [reload]);
+
+  return { ...state, older, refresh, reload };
+}

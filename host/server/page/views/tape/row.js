@@ -1,0 +1,57 @@
+// One row of the timeline.
+import { h } from '../../lib/html.js';
+import { nameOf, summary } from '../../lib/entry.js';
+import { language, t, when } from '../../lib/i18n.js';
+import { oneLine } from '../../lib/text.js';
+
+const HUES = { message: 0, system: 7, tool_call: 1, tool_result: 5, anchor: 3, error: 4, event: 6 };
+
+/** The number of the colour of a kind. */
+export const hueOf = (kind) => HUES[kind] ?? 7;
+
+const texts = new WeakMap();
+
+// Texts are made once for each entry, because a row is rendered at each step of scrolling.
+function textsOf(entry) {
+  let found = texts.get(entry);
+  if (!found || found.language !== language.value) {
+    found = { language: language.value, name: oneLine(nameOf(entry), 60), summary: summary(entry), date: when(entry.date) };
+    texts.set(entry, found);
+  }
+  return found;
+}
+
+/** Whether an entry is in a selection, as a mark with its words. */
+export function markOf(id, a, b) {
+  const isInA = a?.entries.has(id);
+  const isInB = b?.entries.has(id);
+  if (!a) return null;
+  if (b) {
+    if (isInA && isInB) return { sign: '●', name: 'both', text: t('in both requests') };
+    if (isInA) return { sign: '◐', name: 'first', text: t('only with the first selector') };
+    if (isInB) return { sign: '◑', name: 'second', text: t('only with the second selector') };
+    return a.leftOut.has(id) || b.leftOut.has(id) ? { sign: '○', name: 'out', text: t('left out') } : null;
+  }
+  if (isInA) return { sign: '●', name: 'both', text: t('in the next request') };
+  return a.leftOut.has(id) ? { sign: '○', name: 'out', text: t('left out') } : null;
+}
+
+/** The content of a row. `entry` is `undefined` while it is fetched and `null` where the tape has none. */
+export function Row(entry, id, mark) {
+  if (!entry) {
+    return [h('span', { class: 't-mark' }), h('span', { class: 't-id' }, id ?? ''),
+      h('span', { class: entry === null ? 't-none' : 't-wait' }, entry === null ? t('no entry with this ID') : '')];
+  }
+  const { name, summary: text, date } = textsOf(entry);
+  const isDamaged = !entry.payload;
+  return [
+    h('span', { class: `t-mark is-${mark?.name ?? 'none'}`, title: mark?.text }, mark?.sign ?? '', mark && h('span', { class: 'sr' }, ` ${mark.text} `)),
+    h('span', { class: 't-id' }, entry.id),
+    h('span', { class: 't-kind' }, h('i', { class: `swatch hue-${hueOf(entry.kind)}` }), oneLine(entry.kind, 24)),
+    h('span', { class: 't-text' },
+      isDamaged && h('b', { class: 'is-error' }, t('damaged'), ' '),
+      name && h('bdi', { class: 't-name', dir: 'auto' }, name), name && text && ' ',
+      h('bdi', { dir: 'auto' }, text)),
+    h('span', { class: 't-date' }, date),
+  ];
+}
