@@ -1,13 +1,13 @@
-//! `/v1/hooks`, `/v1/plugins` and `/healthz`.
+//! `/v1/hooks`, `/v1/plugins`, `/v1/commands` and `/healthz`.
 
 use super::ApiError;
 use super::extract::Caller;
 use axum::Json;
-use bub_config::Scope;
+use bub_config::{Commands, Scope};
 use bub_runtime::host::{Host, introspection};
 use bub_runtime::turn::{CallScope, SelectorChoice};
 use bub_types::hook::Call;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// `GET /v1/hooks`: the output of `bub-wasm hooks --json`.
 pub(crate) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
@@ -31,6 +31,16 @@ pub(crate) async fn plugins(Caller { api, bearer }: Caller) -> Result<Json<Value
         quarantined.retain(is_in_scope);
     }
     Ok(Json(plugins))
+}
+
+/// `GET /v1/commands`: the comma commands that the caller can send: none without the scope `admin`.
+pub(crate) async fn commands(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
+    bearer.needs(Scope::Read)?;
+    let commands = match bearer.identity().commands {
+        Commands::None => Vec::new(),
+        Commands::Tools | Commands::All => introspection::commands(&api.gateway.host().plugins()),
+    };
+    Ok(Json(json!({ "commands": commands })))
 }
 
 /// `GET /healthz`: the process answers.
