@@ -7,11 +7,14 @@ mod config_reload;
 mod document;
 mod events;
 mod exposure;
+mod fork;
 mod gc;
 mod quotas;
 mod reach;
 mod readiness;
 mod refusals;
+mod session_views;
+mod sessions;
 mod tapes;
 
 use bub_tests::{Answer, Home, Serve, Server};

@@ -21,9 +21,28 @@ impl Gateway {
         let media: usize = message.media.iter().map(|media| media.url.len()).sum();
         let passages: usize = message.passages.iter().map(|passage| passage.text.len()).sum();
         let bytes = message.content.len() + passages + media;
-        if let Some(limit) = account.bytes_per_day {
-            refused(self.inbox.charge(account.clone(), bytes, Some(limit)).await)?;
+        self.charge_bytes(account, bytes).await?;
+        self.start_session(session, account).await
+    }
+
+    /// Charges bytes that a caller adds to tapes.
+    ///
+    /// # Errors
+    ///
+    /// The quota is used up, or the charge cannot be stored where all workers see it.
+    pub async fn charge_bytes(&self, account: &QuotaAccount, bytes: usize) -> Result<(), Refusal> {
+        match account.bytes_per_day {
+            Some(limit) => refused(self.inbox.charge(account.clone(), bytes, Some(limit)).await),
+            None => Ok(()),
         }
+    }
+
+    /// Records a session that a caller starts; one that is known stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// The quota of sessions is used up, or the session cannot be stored where all workers see it.
+    pub async fn start_session(&self, session: &str, account: &QuotaAccount) -> Result<(), Refusal> {
         let tape = tape_name(&self.host().workspace, session);
         refused(self.inbox.start_session(session.to_owned(), tape, account.clone()).await)
     }

@@ -184,4 +184,19 @@ impl Gateway {
             None => Ok(false),
         }
     }
+
+    /// Runs work that must not end halfway: it goes on if the caller drops the future, and [`Gateway::stop`] waits for it.
+    ///
+    /// # Errors
+    ///
+    /// The gateway stops, or the work has panicked.
+    pub async fn complete<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        if self.is_stopping() {
+            return Err(Refusal::Stopping);
+        }
+        self.message_tasks.spawn(work).await.map_err(|error| Refusal::Storage(error.into()))
+    }
 }

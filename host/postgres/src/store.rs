@@ -62,6 +62,10 @@ impl Store for PostgresStore {
         Box::pin(commit::reset(&self.database, self.fence.as_ref(), tape, archive))
     }
 
+    fn append_numbered<'a>(&'a self, tape: &'a str, after: u64, entries: Vec<Entry>) -> Future<'a, u64> {
+        Box::pin(bub_tape::transfer::append_numbered(self, tape, after, entries))
+    }
+
     fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
         Box::pin(erase::erase(&self.database, self.fence.as_ref(), tape, erasure))
     }

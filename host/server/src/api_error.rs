@@ -112,6 +112,11 @@ impl From<bub_tape::Error> for ApiError {
         match error {
             Error::InvalidInput(message) => Self::bad_request(message),
             Error::NotFound(message) => Self::not_found(message),
+            Error::Busy { .. } => {
+                let message = "a turn of this session runs for longer than `lock_wait` of config.toml; \
+                               stop it, or try again when it has ended";
+                Self::new(StatusCode::CONFLICT, "session_busy", message)
+            }
             other => Self::internal(&other),
         }
     }

@@ -88,13 +88,28 @@ impl Bearer {
     ///
     /// It was refused.
     pub(crate) async fn submit(&self, api: &Api, submission: Submission) -> Result<Reply, ApiError> {
-        api.gateway.submit(submission).await.map_err(|refusal| match refusal {
+        api.gateway.submit(submission).await.map_err(|refusal| self.refused(api, refusal))
+    }
+
+    /// The error of a refusal, which names the bearer's quota.
+    pub(crate) fn refused(&self, api: &Api, refusal: Refusal) -> ApiError {
+        match refusal {
             Refusal::Quota(exceeded) => {
                 let utc = clock::now().with_time_zone(jiff::tz::TimeZone::UTC);
                 self.exceeds(api, exceeded.key, exceeded.limit, until_midnight(&utc))
             }
             refusal => refusal.into(),
-        })
+        }
+    }
+
+    /// Charges bytes that the bearer adds to tapes other than by a message.
+    ///
+    /// # Errors
+    ///
+    /// The quota of the day is used up.
+    pub(crate) async fn charge_bytes(&self, api: &Api, bytes: usize) -> Result<(), ApiError> {
+        let charged = api.gateway.charge_bytes(&self.quota_account(), bytes).await;
+        charged.map_err(|refusal| self.refused(api, refusal))
     }
 
     fn exceeds(&self, api: &Api, key: &'static str, limit: u64, seconds: u64) -> ApiError {

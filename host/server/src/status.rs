@@ -1,9 +1,9 @@
-//! `/v1/hooks`, `/v1/running`, `/v1/usage` and `/healthz`.
+//! `/v1/hooks`, `/v1/running`, `/v1/usage`, `/v1/commands` and `/healthz`.
 
 use super::ApiError;
 use super::extract::{Caller, QueryParams};
 use axum::Json;
-use bub_config::Scope;
+use bub_config::{Commands, Scope};
 use bub_gateway::Stage;
 use bub_runtime::host::{Host, Usage, introspection};
 use bub_runtime::turn::{CallScope, SelectorChoice};
@@ -62,6 +62,16 @@ pub(crate) async fn usage(
     let used_today = usage.used_today().await.map_err(failed)?;
     let budget = json!({ "tokens_per_day": host.config.budget.tokens_per_day, "used_today": used_today });
     Ok(Json(introspection::usage(&report, &budget)))
+}
+
+/// `GET /v1/commands`: the comma commands that the caller can send: none without the scope `admin`.
+pub(crate) async fn commands(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
+    bearer.needs(Scope::Read)?;
+    let commands = match bearer.identity().commands {
+        Commands::None => Vec::new(),
+        Commands::Tools | Commands::All => introspection::commands(&api.gateway.host().plugins()),
+    };
+    Ok(Json(json!({ "commands": commands })))
 }
 
 /// `GET /healthz`: the process answers.

@@ -2,11 +2,16 @@
 //!
 //! `/v1/tapes` is also the tape store of other hosts; `guests/tapes-http/README.md` defines that protocol.
 
+mod archive;
 mod candidates;
 mod context;
+mod export;
+mod fork;
+mod outline;
 mod page;
 mod protocol;
 mod read;
+mod sessions;
 mod write;
 
 use super::token::Bearer;
@@ -14,10 +19,15 @@ use super::{Api, ApiError, turns};
 use bub_config::Scope;
 use bub_tape::{Tape, check_tape_name, is_workspace_tape, tape_name};
 
+pub(super) use archive::archive;
 pub(super) use candidates::query;
-pub(super) use context::{session_context, tape_context as context};
+pub(super) use context::{selection, session_context, tape_context as context};
+pub(super) use export::export;
+pub(super) use fork::fork;
+pub(super) use outline::outline;
 pub(super) use protocol::{archive_name, entries as lines, names, newest, sidecars};
-pub(super) use read::{anchors, entries, search, session, session_anchors, session_search, sessions, tape};
+pub(super) use read::{anchors, entries, search, session, session_anchors, session_search, tape};
+pub(super) use sessions::{handoff, name, sessions};
 pub(super) use write::{WriteDedup, write};
 
 /// Opens the tape of that name, if the caller may read it.
@@ -50,10 +60,20 @@ async fn check_reach(api: &Api, bearer: &Bearer, name: &str) -> Result<(), ApiEr
 async fn by_session(api: &Api, bearer: &Bearer, session: String) -> Result<(String, Tape), ApiError> {
     bearer.needs(Scope::Read)?;
     let session = turns::session(bearer, Some(session), "")?;
+    let tape = existing(api, &session).await?;
+    Ok((session, tape))
+}
+
+/// Opens the tape of a session that the caller reaches.
+///
+/// # Errors
+///
+/// The session has no messages.
+async fn existing(api: &Api, session: &str) -> Result<Tape, ApiError> {
     let host = api.gateway.host();
-    let tape = host.tapes().open(&tape_name(&host.workspace, &session))?.without_forgotten();
+    let tape = host.tapes().open(&tape_name(&host.workspace, session))?.without_forgotten();
     if tape.last_id().await? == 0 {
         return Err(ApiError::not_found("this session has no messages"));
     }
-    Ok((session, tape))
+    Ok(tape)
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::entry::Entry;
 use super::erase::{Erasure, Verdict};
-use super::error::Result;
+use super::error::{Error, Result};
 use super::name::{SIDECAR, check_tape_name, is_listed};
 use super::store::{Commit, Future, Outcome, Store};
 use super::transaction::{self, ErasingTransaction, StoreTransaction};
@@ -75,6 +75,23 @@ impl Store for MemoryStore {
             let archive = if archive { transaction::archive_name(&mut *tapes, tape)? } else { None };
             transaction::commit(&mut *tapes, Commit::reset(tape, archive.clone()))?;
             Ok(archive)
+        })
+    }
+
+    fn append_numbered<'a>(&'a self, tape: &'a str, after: u64, entries: Vec<Entry>) -> Future<'a, u64> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            let mut tapes = self.tapes();
+            match tapes.last_id(tape)? {
+                last if last == after => {
+                    let last = entries.last().map_or(after, |last| last.id);
+                    if !entries.is_empty() {
+                        tapes.add(tape, false, entries)?;
+                    }
+                    Ok(last)
+                }
+                last => Err(Error::Conflict { last }),
+            }
         })
     }
 

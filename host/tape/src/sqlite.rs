@@ -91,6 +91,10 @@ impl Store for SqliteStore {
         })
     }
 
+    fn append_numbered<'a>(&'a self, tape: &'a str, after: u64, entries: Vec<Entry>) -> Future<'a, u64> {
+        Box::pin(crate::transfer::append_numbered(self, tape, after, entries))
+    }
+
     fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
         Box::pin(async move {
             let of = tape.to_owned();

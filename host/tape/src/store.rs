@@ -188,6 +188,21 @@ pub trait Store: Send + Sync {
         })
     }
 
+    /// Appends entries, which keep their ids and dates where the store can write ids: its last id must be `after`, and they
+    /// increase. A store that numbers entries itself gives them the next ids. Returns the last id.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if the last id is not `after`.
+    fn append_numbered<'a>(&'a self, tape: &'a str, after: u64, entries: Vec<Entry>) -> Future<'a, u64> {
+        Box::pin(async move {
+            let count = entries.len() as u64;
+            let drafts = entries.into_iter().map(Draft::from).collect();
+            let first = self.append(tape, drafts, Some(after)).await?;
+            Ok((first + count).saturating_sub(1))
+        })
+    }
+
     /// Resets a tape and its sidecars. With `archive` the entries are kept, under the name that is returned; `None` if
     /// the tape did not exist.
     fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::compact::superseded;
+use super::draft::{self, Draft};
 use super::error::Result;
 use super::fork::Fork;
 use super::handle::Tape;
 use super::journal::{InterruptedSession, Journals, Recovered};
 use super::name::{check_tape_name, sidecar_name};
+use super::session::{SessionMark, name_session};
 use super::store::Store;
+use super::tape_copy::TapeCopy;
 
 /// A store of tapes with the journals of the turns that write to it.
 #[derive(Clone)]
@@ -89,5 +92,75 @@ impl Tapes {
         let tape = Tape::open(Arc::clone(journal.store()), name)?.guarded(&self.journals);
         let fork = Fork::journaled(Arc::clone(journal.store()), name, journal);
         Ok((tape.over(fork), recovered))
+    }
+
+    /// Appends an anchor and its event between two turns of the session, so that no phase begins within a turn: waits for
+    /// the running turn, and recovers an interrupted one first. `behind` follows them in the same write. Returns the id of
+    /// the anchor.
+    ///
+    /// Not cancel safe: what was written until then counts as an interrupted turn.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`](super::Error::InvalidInput) if the name is blank or the state is not JSON, before anything is
+    /// written; else those of [`begin`](Self::begin) and of writing.
+    pub async fn handoff(
+        &self,
+        name: &str,
+        anchor: &str,
+        state: Option<&str>,
+        behind: Vec<Draft>,
+    ) -> Result<(u64, Option<Recovered>)> {
+        let drafts = draft::handoff(anchor, state)?.into_iter().chain(behind).collect();
+        self.append_between_turns(name, drafts, true).await
+    }
+
+    /// Names the session of a tape between two of its turns; an empty name removes it. See [`handoff`](Self::handoff).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`name_session`], [`begin`](Self::begin) and of writing.
+    pub async fn rename(&self, name: &str, session_name: &str) -> Result<()> {
+        self.append_between_turns(name, vec![name_session(session_name)?], false).await.map(drop)
+    }
+
+    /// Returns the id of the first draft. `bootstraps`: begins a tape without an anchor with `session/start`.
+    async fn append_between_turns(
+        &self,
+        name: &str,
+        drafts: Vec<Draft>,
+        bootstraps: bool,
+    ) -> Result<(u64, Option<Recovered>)> {
+        let (turn, recovered) = self.begin(name).await?;
+        let count = drafts.len() as u64;
+        let written = async {
+            if bootstraps {
+                turn.bootstrap().await?;
+            }
+            turn.append(drafts).await?;
+            turn.merge().await?;
+            // The merge assigns the ids, and under the lease nothing follows.
+            self.store.last_id(name).await
+        };
+        let written = written.await;
+        turn.close();
+        self.journals.released().await;
+        Ok(((written? + 1).saturating_sub(count), recovered))
+    }
+
+    /// Begins a copy of a tape to a new one: see [`TapeCopy`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`](super::Error::NotFound) if there is no entry `through`, [`Error::Busy`](super::Error::Busy) if a
+    /// turn of `to` does not end in time, and errors of the store.
+    pub async fn copy(
+        &self,
+        from: &str,
+        to: &str,
+        through: Option<u64>,
+        mark: Option<SessionMark>,
+    ) -> Result<Option<TapeCopy>> {
+        TapeCopy::begin(&self.store, &self.journals, [from, to], through, mark).await
     }
 }

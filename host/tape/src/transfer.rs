@@ -29,6 +29,11 @@ pub struct Holding {
 }
 
 impl Holding {
+    /// A tape or a sidecar of that name.
+    pub fn tape(name: &str) -> Self {
+        Self { name: name.to_owned(), is_archive: false }
+    }
+
     /// The tape that it belongs to, whose writers exclude each other.
     pub fn family(&self) -> &str {
         match self.is_archive {
@@ -81,6 +86,17 @@ pub trait Transfer: Store {
     fn copied<'a>(&'a self, _holding: &'a Holding) -> Future<'a, ()> {
         Box::pin(async { Ok(()) })
     }
+}
+
+/// Implements [`Store::append_numbered`] for a store with a [`Transfer`].
+///
+/// # Errors
+///
+/// Those of [`Transfer::add`].
+pub async fn append_numbered(store: &dyn Transfer, tape: &str, after: u64, entries: Vec<Entry>) -> Result<u64> {
+    let last = entries.last().map_or(after, |last| last.id);
+    store.add(&Holding::tape(tape), after, entries).await?;
+    Ok(last)
 }
 
 /// The bytes that an entry counts for in a page.

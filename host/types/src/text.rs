@@ -1,8 +1,10 @@
 //! Escaping, clipping and formatting of text for terminals, logs and messages.
 
 mod invisible;
+mod line;
 
 pub use invisible::Invisible;
+pub use line::{json_line, line};
 
 /// Maximum bytes of a text that are processed. A guest may pass megabytes.
 const LOOKED_AT: usize = 64 << 10;

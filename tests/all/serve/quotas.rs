@@ -14,7 +14,7 @@ fn stranger(home: &Home, name: &str) -> String {
 }
 
 /// A token with quotas of its own.
-fn limited(home: &Home, name: &str, quota: &str) -> String {
+pub(super) fn limited(home: &Home, name: &str, quota: &str) -> String {
     let token = stranger(home, name);
     let file = home.bub_home().join("config.toml");
     let text = std::fs::read_to_string(&file).unwrap();

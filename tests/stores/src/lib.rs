@@ -4,6 +4,7 @@
 
 pub mod any_ids;
 pub mod commits;
+pub mod copies;
 pub mod erasures;
 pub mod forks;
 pub mod histories;
@@ -102,6 +103,9 @@ macro_rules! conformance {
                 forks::sidecars_are_forked_with_their_tape
                 forks::a_reset_of_a_fork_archives_at_the_merge
                 forks::any_history_with_forks_equals_that_of_one_tape
+                copies::a_copy_has_the_ids_and_dates_of_its_source_up_to_an_entry
+                copies::a_copy_of_no_entries_begins_anew_and_a_failed_one_is_removed
+                copies::a_copy_that_ends_at_a_tainted_anchor_is_tainted
             }
         }
     )* };

@@ -110,20 +110,12 @@ fn to_json(session: &Session) -> serde_json::Value {
 
 async fn rename(arguments: &Rename, config: Config, workspace: &Path) -> Result<ExitCode> {
     // An invalid name is reported first.
-    let event = name_session(&arguments.name)?;
+    name_session(&arguments.name)?;
     let location = TapeLocation::open(config, workspace).await?;
     let session = find_by_name(&location, &arguments.session).await?;
     let tapes = location.tapes().context("there are no tapes yet")?;
     // The rename waits for the running turn.
-    let (turn, _) = tapes.begin(&session.tape).await?;
-    let written = async {
-        turn.append(vec![event]).await?;
-        turn.merge().await
-    };
-    let written = written.await;
-    turn.close();
-    tapes.journals().released().await;
-    written?;
+    tapes.rename(&session.tape, &arguments.name).await?;
     let (id, name) = (session.id().unwrap_or_default(), arguments.name.trim());
     let mut out = std::io::stdout().lock();
     match (arguments.json, name.is_empty()) {

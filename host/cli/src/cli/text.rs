@@ -1,60 +1,16 @@
 //! Texts for a terminal: escaped, folded, cut. The text of a tape is untrusted, and could control the terminal.
 
-use bub_tape::json;
-use bub_types::text::Invisible;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub(super) use bub_types::text::{bytes, count};
+pub(in crate::cli) use bub_tape::entry_text::value;
+pub(in crate::cli) use bub_types::text::{bytes, count, json_line, line};
 
 /// The width of a line, narrow enough for every terminal.
 pub(in crate::cli) const WIDTH: usize = 80;
 
 /// The least number of bytes that are read of a text that is cut.
 const MIN_SCANNED: usize = 4096;
-
-/// Whether a terminal would interpret the character: control characters, and those that change the direction of text or end
-/// a line.
-fn is_obeyed(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
-/// The text on one line, with control characters and invisible ones escaped, except for joiners of emoji and scripts, and
-/// marks on letters.
-pub(in crate::cli) fn line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    let mut invisible = Invisible::default();
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        let shows = invisible.shows(character, characters.peek().copied());
-        match character {
-            '\n' | '\t' => line.push(' '),
-            character if is_obeyed(character) || !shows => line.extend(character.escape_unicode()),
-            character => line.push(character),
-        }
-    }
-    line
-}
-
-/// JSON with control characters escaped. It is equivalent, because they occur in strings only.
-pub(in crate::cli) fn json_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    let mut invisible = Invisible::default();
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        let shows = invisible.shows(character, characters.peek().copied());
-        match is_obeyed(character) || !shows {
-            true => {
-                character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| line.push_str(&format!("\\u{unit:04x}")))
-            }
-            false => line.push(character),
-        }
-    }
-    line
-}
 
 /// Formatted JSON with control characters escaped.
 pub(in crate::cli) fn json(value: &serde_json::Value) -> String {
@@ -140,11 +96,6 @@ fn fold_line(text: &str, most: usize) -> Vec<String> {
 /// A date, to the second.
 pub(in crate::cli) fn date(date: &str) -> String {
     cut(&date.chars().take(19).collect::<String>().replacen('T', " ", 1), 19)
-}
-
-/// A JSON value: a string as its text, others as JSON.
-pub(super) fn value(value: &str) -> String {
-    json::string(value).unwrap_or_else(|| value.to_owned())
 }
 
 #[cfg(test)]

@@ -56,6 +56,14 @@ impl Store for Indexed {
         self.0.sidecars(tape)
     }
 
+    fn append_numbered<'a>(&'a self, tape: &'a str, after: u64, entries: Vec<Entry>) -> Future<'a, u64> {
+        Box::pin(async move {
+            let last = self.0.append_numbered(tape, after, entries).await?;
+            self.0.index(tape).await?;
+            Ok(last)
+        })
+    }
+
     fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
         self.0.erase(tape, erasure)
     }

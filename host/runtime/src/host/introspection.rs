@@ -3,12 +3,17 @@
 use super::Host;
 use crate::hooks::{ActiveSelector, active_selector};
 use crate::imports::grant_risk;
-use crate::plugin::{OpenCircuit, Plugin, PluginSet};
+use crate::plugin::{OpenCircuit, Plugin, PluginSet, Tool};
 use crate::turn::{CallScope, SelectorChoice};
 use bub_config::OnFault;
 use bub_model::usage::{Report, Session, Sum};
 use bub_types::hook::{HOOKS, Hook};
+use bub_types::text::{clipped, one_line};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Characters that are shown of the first sentence of a tool's description.
+const MAX_ABOUT: usize = 300;
 
 /// The plugins of a hook in the order in which they run.
 pub fn plugins_of(hook: Hook, scope: &CallScope, is_asked: bool) -> Vec<&str> {
@@ -81,6 +86,18 @@ pub fn plugin(host: &Host, plugin: &Plugin) -> Value {
         "dangers": grant_risk::dangers(plugin, &plugin.wanted()),
         "other_bytes": host.grants.is_for_other_bytes(plugin),
     })
+}
+
+/// The tools that a person can call by a comma and their name, in the order of their names.
+pub fn commands(plugins: &PluginSet) -> Vec<Value> {
+    let tools = plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
+    let mut tools: Vec<_> = tools.collect();
+    tools.sort_by(|(_, one), (_, other)| one.name.cmp(&other.name));
+    let command = |(plugin, tool): (&Arc<Plugin>, &Tool)| {
+        let about = tool.description.split_inclusive(". ").next().unwrap_or_default();
+        json!({ "name": tool.name, "about": clipped(&one_line(about), MAX_ABOUT), "plugin": plugin.name })
+    };
+    tools.into_iter().map(command).collect()
 }
 
 fn circuit(circuit: &OpenCircuit) -> Value {

@@ -4,6 +4,7 @@ use super::data::Turn;
 use super::options::{Identity, TurnOptions};
 use super::pipeline::build_prompt;
 use super::scope::CallScope;
+use super::selection_report::SelectionReport;
 use crate::channel::{kind_of, message};
 use crate::error::Failure;
 use crate::guest::view::About;
@@ -11,6 +12,7 @@ use crate::hooks;
 use crate::host::Host;
 use crate::imports::stages;
 use crate::imports::stages::Request;
+use crate::imports::tape::attach;
 use anyhow::Result;
 use bub_tape::{Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use bub_types::text::one_line;
@@ -89,15 +91,45 @@ impl Preview<'_> {
     }
 
     /// The data that plugins want kept beside the archive, were the tape emptied now.
-    ///
-    /// # Errors
-    ///
-    /// The tape cannot be read.
-    pub async fn before_reset(&self, host: &Arc<Host>) -> Result<Vec<(String, String)>> {
+    async fn before_reset(&self, host: &Arc<Host>) -> Result<Vec<(String, String)>> {
         let (_open, turn) = self.begin(host).await?;
         let kept = hooks::before_reset(&turn, DEPTH, true).await;
         turn.discard().await;
         Ok(kept)
+    }
+
+    /// Archives that tape and its sidecars, with what plugins want kept beside the archive. A plugin that fails does not
+    /// prevent it. Returns the name of the archive; `None`: the tape was empty.
+    ///
+    /// Waits for the running turn. Not cancel safe: what plugins want kept may be missing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Tape::reset`].
+    pub async fn archive(&self, host: &Arc<Host>, tape: &Tape) -> bub_tape::Result<Option<String>> {
+        let kept = self.before_reset(host).await.unwrap_or_else(|error| {
+            tracing::warn!("plugins were not asked what to keep beside the archive: {error:#}");
+            Vec::new()
+        });
+        let archive = tape.reset(true).await?;
+        if let Some(archive) = &archive {
+            attach(&host.config.tapes_dir(), archive, &kept);
+        }
+        Ok(archive)
+    }
+
+    /// What the selector selects for the first model call.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn selection(&self, host: &Arc<Host>) -> Result<SelectionReport> {
+        let mut report = self.inspect(host, SelectionReport::new).await?;
+        // One that failed is reported under its own name.
+        if let Some(selector) = self.selector {
+            selector.clone_into(&mut report.selector);
+        }
+        Ok(report)
     }
 
     /// The models that a session of which nothing is kept could ask.

@@ -7,6 +7,7 @@ use super::{by_name, by_session};
 use axum::Json;
 use bub_runtime::error::Failure;
 use bub_runtime::hooks;
+use bub_runtime::host::Host;
 use bub_runtime::turn::{CallScope, Preview};
 use bub_tape::Store;
 use bub_types::ErrorKind;
@@ -17,7 +18,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The context selector, and the prompt of the next message.
+/// The selector, and the prompt of the next message.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ContextParams {
     selector: Option<String>,
@@ -46,6 +47,23 @@ pub(crate) async fn session_context(
     context(&api, &bearer, &session, tape.name(), &params).await
 }
 
+/// `GET /v1/sessions/{session}/selection`: what the selector selects for the next model request.
+pub(crate) async fn selection(
+    Caller { api, bearer }: Caller,
+    PathName(session): PathName,
+    QueryParams(params): QueryParams<ContextParams>,
+) -> Result<Json<Value>, ApiError> {
+    let (session, tape) = by_session(&api, &bearer, session).await?;
+    let _permit = api.scan_permit().await;
+    let host = api.gateway.host();
+    params.check(&host)?;
+    let report = params.preview(&host, &bearer, &session, tape.name()).selection(&host).await.map_err(failed)?;
+    let mut fields = report.to_json();
+    fields.insert("session_id".to_owned(), json!(session));
+    fields.insert("window_cut".to_owned(), json!(report.is_cut));
+    Ok(Json(Value::Object(fields)))
+}
+
 async fn context(
     api: &Api,
     bearer: &Bearer,
@@ -55,32 +73,40 @@ async fn context(
 ) -> Result<Json<Value>, ApiError> {
     let _permit = api.scan_permit().await;
     let host = api.gateway.host();
-    if let Some(selector) = &params.selector {
-        let calls = CallScope::new(&host);
-        let selectors: Vec<&str> = hooks::selectors(&calls).collect();
-        if !selectors.contains(&selector.as_str()) {
-            let shown = escaped(selector, 64);
-            let hint = suggest::hint(selector, selectors.iter().copied());
-            return Err(ApiError::bad_request(format!("no plugin `{shown}` selects{hint}")));
-        }
-    }
-    let store: Arc<dyn Store> = Arc::clone(host.tapes().store());
-    let preview = Preview {
-        store,
-        tape,
-        session_id: session,
-        prompt: params.prompt.as_deref(),
-        selector: params.selector.as_deref(),
-        requester: bearer.requester(),
-    };
-    let messages = preview.messages(&host).await.map_err(|error| match error.downcast_ref::<Failure>() {
-        // A name of the client's choice can be too long for the sidecars that a turn opens.
-        Some(Failure::Tape(error)) if error.kind == ErrorKind::InvalidInput => ApiError::bad_request(&error.message),
-        _ => ApiError::internal(&format!("{error:#}")),
-    })?;
+    params.check(&host)?;
+    let messages = params.preview(&host, bearer, session, tape).messages(&host).await.map_err(failed)?;
     // Tapes hold Python's JSON, which allows NaN and infinities.
     let readable =
         |message: String| RawValue::from_string(message).unwrap_or_else(|_| super::page::to_raw(&Value::Null));
     let messages: Vec<_> = messages.into_iter().map(readable).collect();
     Ok(Json(json!({ "tape": tape, "session_id": session, "messages": messages })))
+}
+
+impl ContextParams {
+    /// Checks that the named plugin selects.
+    fn check(&self, host: &Arc<Host>) -> Result<(), ApiError> {
+        let Some(selector) = &self.selector else { return Ok(()) };
+        let calls = CallScope::new(host);
+        let selectors: Vec<&str> = hooks::selectors(&calls).collect();
+        if selectors.contains(&selector.as_str()) {
+            return Ok(());
+        }
+        let shown = escaped(selector, 64);
+        let hint = suggest::hint(selector, selectors.iter().copied());
+        Err(ApiError::bad_request(format!("no plugin `{shown}` selects{hint}")))
+    }
+
+    fn preview<'a>(&'a self, host: &Arc<Host>, bearer: &'a Bearer, session_id: &'a str, tape: &'a str) -> Preview<'a> {
+        let store: Arc<dyn Store> = Arc::clone(host.tapes().store());
+        let (prompt, selector) = (self.prompt.as_deref(), self.selector.as_deref());
+        Preview { store, tape, session_id, prompt, selector, requester: bearer.requester() }
+    }
+}
+
+fn failed(error: anyhow::Error) -> ApiError {
+    match error.downcast_ref::<Failure>() {
+        // A name of the client's choice can be too long for the sidecars that a turn opens.
+        Some(Failure::Tape(error)) if error.kind == ErrorKind::InvalidInput => ApiError::bad_request(&error.message),
+        _ => ApiError::internal(&format!("{error:#}")),
+    }
 }

@@ -27,8 +27,11 @@ pub(crate) async fn entries(
         return Ok(super::read::page_response(tape.name(), api.gateway.session_of(&name).await?.as_deref(), &page));
     }
     let mut response = page::to_lines(&page.entries);
-    let more = if page.has_more { "true" } else { "false" };
+    let more = if page.next.is_some() { "true" } else { "false" };
     response.headers_mut().insert("bub-more", HeaderValue::from_static(more));
+    if let Some(next) = page.next {
+        response.headers_mut().insert("bub-next", HeaderValue::from(next));
+    }
     Ok(response)
 }
 

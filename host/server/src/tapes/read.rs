@@ -1,4 +1,4 @@
-//! Reading tapes: sessions, entries, anchors and search.
+//! Reading tapes: summaries, entries, anchors and search.
 
 use super::super::extract::{Caller, PathName, QueryParams};
 use super::super::{Api, ApiError};
@@ -6,7 +6,6 @@ use super::page::{Page, Range, entry_to_json, to_json};
 use super::{by_name, by_session};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use bub_config::Scope;
 use bub_tape::{Query, Search, Tape};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -17,7 +16,7 @@ use std::time::Duration;
 const DEFAULT_ITEMS: usize = 20;
 
 /// Sessions, anchors and hits of one response, at most.
-const MAX_ITEMS: usize = 256;
+pub(super) const MAX_ITEMS: usize = 256;
 
 /// How long a search may take.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,33 +26,6 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct ListParams {
     pub after: Option<String>,
     pub max: Option<usize>,
-}
-
-/// `GET /v1/sessions`: the sessions that the token reaches.
-pub(crate) async fn sessions(
-    Caller { api, bearer }: Caller,
-    QueryParams(params): QueryParams<ListParams>,
-) -> Result<Json<Value>, ApiError> {
-    bearer.needs(Scope::Read)?;
-    let max = params.max.unwrap_or(MAX_ITEMS).min(MAX_ITEMS);
-    let mut found = api.gateway.sessions(&bearer.session_prefix, params.after.as_deref(), max + 1).await?;
-    let has_more = found.len() > max;
-    found.truncate(max);
-    let tapes = api.gateway.host().tapes();
-    let mut sessions = Vec::with_capacity(found.len());
-    for (session, tape) in found {
-        let last = tapes.store().tail(&tape, None, 1).await?.pop();
-        let (is_running, waiting) = api.gateway.load_of(&session).await?;
-        sessions.push(json!({
-            "session_id": session,
-            "tape": tape,
-            "entries": last.as_ref().map_or(0, |last| last.id),
-            "last_date": last.as_ref().map(|last| &*last.date),
-            "running": is_running,
-            "waiting": waiting,
-        }));
-    }
-    Ok(Json(json!({ "sessions": sessions, "more": has_more })))
 }
 
 /// `GET /v1/tapes/{tape}`: a summary of a tape.
@@ -99,11 +71,13 @@ struct Entries<'a> {
     session_id: Option<&'a str>,
     entries: Vec<Box<RawValue>>,
     more: bool,
+    next: Option<u64>,
 }
 
 /// A page of a tape as JSON.
 pub(super) fn page_response(tape: &str, session: Option<&str>, page: &Page) -> Response {
-    Json(Entries { tape, session_id: session, entries: to_json(&page.entries), more: page.has_more }).into_response()
+    let (entries, next) = (to_json(&page.entries), page.next);
+    Json(Entries { tape, session_id: session, entries, more: next.is_some(), next }).into_response()
 }
 
 /// `GET /v1/sessions/{session}/entries`.

@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
-use bub_runtime::imports::tape::attach;
 use bub_runtime::turn::{Preview, Requester};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -54,25 +53,15 @@ pub(super) async fn handoff(arguments: &Handoff, config: Config, workspace: &Pat
     let name = found.tape.name();
     let tapes = found.location.tapes().context("there are no tapes yet")?;
     // The handoff waits for the running turn, so that no phase starts within it.
-    let (turn, recovered) = tapes.begin(name).await?;
-    let written = async {
-        turn.bootstrap().await?;
-        turn.handoff(&arguments.name, arguments.state.as_deref()).await?;
-        turn.merge().await
-    };
-    let written = written.await;
-    turn.close();
-    tapes.journals().released().await;
-    written?;
+    let (id, recovered) = tapes.handoff(name, &arguments.name, arguments.state.as_deref(), Vec::new()).await?;
     if let Some(recovered) = recovered {
         let entries = text::count(recovered.entries as u64, "entry", "entries");
         writeln!(std::io::stderr(), "an interrupted turn was recovered first, with {entries}")?;
     }
-    let anchor = found.tape.last_anchor(Some(&arguments.name), None).await?.context("the anchor is gone again")?;
     let mut out = std::io::stdout().lock();
     match arguments.json {
-        true => writeln!(out, "{}", json!({ "tape": name, "anchor": arguments.name, "id": anchor.id }))?,
-        false => writeln!(out, "anchor `{}` is entry {} of tape `{name}`", text::line(&arguments.name), anchor.id)?,
+        true => writeln!(out, "{}", json!({ "tape": name, "anchor": arguments.name, "id": id }))?,
+        false => writeln!(out, "anchor `{}` is entry {id} of tape `{name}`", text::line(&arguments.name))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -87,21 +76,17 @@ fn check(arguments: &Handoff) -> Result<()> {
 }
 
 pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let (home, tapes_dir) = (config.home.clone(), config.tapes_dir());
+    let home = config.home.clone();
     let found = arguments.tape_arg.find(config, workspace).await?;
     found.require_own()?;
     let name = found.tape.name();
     if !arguments.yes && !confirm(arguments, &found).await? {
         bail!("tape `{name}` stays as it is");
     }
-    let kept = match arguments.discard || found.location.is_elsewhere {
-        true => Vec::new(),
-        false => kept_beside(&found, &home, workspace).await,
+    let archive = match arguments.discard {
+        true => found.tape.reset(false).await?,
+        false => archive(&found, &home, workspace).await?,
     };
-    let archive = found.tape.reset(!arguments.discard).await?;
-    if let Some(archive) = &archive {
-        attach(&tapes_dir, archive, &kept);
-    }
     let archive = archive.map(|archive| match &found.location.dir {
         Some(dir) => dir.join(archive).display().to_string(),
         None => archive,
@@ -120,24 +105,27 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
     Ok(ExitCode::SUCCESS)
 }
 
-/// Files that plugins keep beside the archive. A plugin that fails does not prevent the reset.
-async fn kept_beside(found: &ResolvedTape, home: &Path, workspace: &Path) -> Vec<(String, String)> {
-    let asked = async {
-        let config = Config::load(Some(home))?;
-        let host = Host::start(config, workspace, Box::new(Printer)).await?;
-        let tape = found.tape.name();
-        let session_id = found.session.as_deref().unwrap_or(tape);
-        let store = Arc::clone(host.tapes().store());
-        let requester = Requester::at_terminal();
-        let preview = Preview { store, tape, session_id, prompt: None, selector: None, requester };
-        let kept = preview.before_reset(&host).await;
-        host.close().await;
-        kept
+/// Archives the tape, with what plugins want kept beside the archive. A host that does not start does not prevent it.
+async fn archive(found: &ResolvedTape, home: &Path, workspace: &Path) -> Result<Option<String>> {
+    if found.location.is_elsewhere {
+        return Ok(found.tape.reset(true).await?);
+    }
+    let started = async { Host::start(Config::load(Some(home))?, workspace, Box::new(Printer)).await };
+    let host = match started.await {
+        Ok(host) => host,
+        Err(error) => {
+            tracing::warn!("plugins were not asked what to keep beside the archive: {error:#}");
+            return Ok(found.tape.reset(true).await?);
+        }
     };
-    asked.await.unwrap_or_else(|error| {
-        tracing::warn!("plugins were not asked what to keep beside the archive: {error:#}");
-        Vec::new()
-    })
+    let tape = found.tape.name();
+    let session_id = found.session.as_deref().unwrap_or(tape);
+    let store = Arc::clone(host.tapes().store());
+    let requester = Requester::at_terminal();
+    let preview = Preview { store, tape, session_id, prompt: None, selector: None, requester };
+    let archived = preview.archive(&host, &found.tape).await;
+    host.close().await;
+    Ok(archived?)
 }
 
 /// Asks for confirmation.

@@ -3,7 +3,6 @@
 use super::super::style::Style;
 use super::super::text::{self, WIDTH};
 use super::compare;
-use super::outline::content;
 use super::tape_arg::TapeArg;
 use super::tape_location::keep_index;
 use anyhow::{Result, bail};
@@ -12,6 +11,7 @@ use bub_runtime::channel::Printer;
 use bub_runtime::hooks;
 use bub_runtime::host::Host;
 use bub_runtime::turn::{CallScope, Preview, Requester};
+use bub_tape::entry_text::content;
 use bub_tape::{Store, json, tape_name};
 use bub_types::hook::Hook;
 use bub_types::suggest;
@@ -73,8 +73,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 /// The selections of two selectors from the same tape.
 async fn compare(arguments: &Arguments, host: &Arc<Host>, names: [&String; 2]) -> Result<[compare::Side; 2]> {
     let side = async |name: &String| {
-        let look = async |turn: &_, request| compare::side(name, turn, request).await;
-        let looked = preview(arguments, host, Some(name), async |preview| preview.inspect(host, look).await);
+        let looked = preview(arguments, host, Some(name), async |preview| preview.selection(host).await);
         Ok::<_, anyhow::Error>(looked.await?.0)
     };
     // The first call of a component includes its start, so each selector runs once before the measurement.

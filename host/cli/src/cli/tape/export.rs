@@ -1,14 +1,12 @@
 //! `tape export`.
 
-mod markdown;
-
 use super::super::text;
 use super::progress::Progress;
 use super::tape_arg::TapeArg;
 use anyhow::{Context, Result};
 use bub_config::Config;
 use bub_system::files::Draft;
-use bub_tape::{Query, Renderer, Tape, view};
+use bub_tape::{Query, Renderer, Tape, markdown, view};
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -81,7 +79,7 @@ async fn write(tape: &Tape, format: Format, out: &mut impl Write, shown: &dyn Fn
     let mut cursor = tape.cursor(&Query::default()).await?;
     let mut renderer = Renderer::new();
     if matches!(format, Format::Markdown) {
-        write!(out, "{}", shown(&markdown::title(tape.name())))?;
+        write!(out, "{}", shown(&markdown::title(&format!("Tape {}", tape.name()))))?;
     }
     loop {
         let entries = cursor.next(PAGE).await?;

@@ -2,11 +2,11 @@
 
 use super::super::style::Style;
 use super::super::text::{self, WIDTH};
-use super::outline::body;
 use super::progress::Progress;
 use super::tape_arg::TapeArg;
 use anyhow::Result;
 use bub_config::Config;
+use bub_tape::entry_text::body;
 use bub_tape::{Hit, Search, json};
 use std::io::{self, Write};
 use std::path::Path;

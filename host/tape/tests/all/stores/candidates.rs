@@ -47,6 +47,10 @@ impl Store for Finding {
         self.0.check_writable(tape)
     }
 
+    fn append_numbered<'a>(&'a self, tape: &'a str, after: u64, entries: Vec<Entry>) -> Future<'a, u64> {
+        self.0.append_numbered(tape, after, entries)
+    }
+
     fn erase<'a>(&'a self, tape: &'a str, erasure: bub_tape::Erasure) -> Future<'a, u64> {
         self.0.erase(tape, erasure)
     }
