@@ -1,5 +1,8 @@
 # Recipes are one line over cargo: everything runs without `just`.
 
+# Those who use recipes change the code: incremental files take 2 GB more disk, and a third of the time.
+export CARGO_INCREMENTAL := env("CARGO_INCREMENTAL", "1")
+
 # Run the program.
 run *ARGS:
     cargo run --release -- run {{ARGS}}

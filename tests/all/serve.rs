@@ -9,6 +9,7 @@ mod events;
 mod exposure;
 mod fork;
 mod gc;
+mod plugins;
 mod quotas;
 mod reach;
 mod readiness;

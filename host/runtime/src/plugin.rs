@@ -4,6 +4,7 @@
 
 mod cache;
 mod call_log;
+mod checked;
 mod code;
 mod command;
 pub mod compiler;

@@ -26,6 +26,10 @@ const MAX_CANDIDATES: usize = 4;
 /// How long they are kept.
 const CANDIDATE_LIFETIME: Duration = Duration::from_secs(600);
 
+/// How long a change waits until it is loaded, and how often it looks.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(5);
+const REFRESH_PAUSE: Duration = Duration::from_millis(50);
+
 /// The largest body of a change, in bytes.
 const MAX_BODY: usize = 64 << 10;
 
@@ -266,10 +270,12 @@ async fn change<T: serde::de::DeserializeOwned + Send + 'static>(
     Ok((host, request))
 }
 
-/// Loads what has changed, as the watch of the directory does a moment later.
+/// Loads what has changed, so that the next turn has it. A file is read once it has rested for a moment, like any other that
+/// is put into the directory.
 async fn refresh(host: &Arc<Host>) {
-    if !host.refresh().await {
-        tracing::debug!("the directory of plugins is still being written");
+    let end = Instant::now() + REFRESH_TIMEOUT;
+    while !host.refresh().await && Instant::now() < end {
+        tokio::time::sleep(REFRESH_PAUSE).await;
     }
 }
 

@@ -84,7 +84,14 @@ fn hooks_and_plugins_are_returned_as_by_the_commands() {
     for (path, command) in [("/v1/hooks", vec!["hooks", "--json"]), ("/v1/plugins", vec!["plugin", "list", "--json"])] {
         let printed = home.bub(command).model(&model).finish();
         let printed: Value = serde_json::from_str(&printed.stdout).unwrap();
-        assert_eq!(serve.get(path), printed);
+        let mut answered = serve.get(path);
+        // What only a process that runs can know.
+        let plugins = answered.get_mut("plugins").and_then(Value::as_array_mut);
+        for plugin in plugins.into_iter().flatten() {
+            let plugin = plugin.as_object_mut().unwrap();
+            assert!(plugin.remove("stats").is_some() && plugin.remove("has_previous").is_some());
+        }
+        assert_eq!(answered, printed);
     }
 }
 

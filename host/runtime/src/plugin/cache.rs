@@ -3,6 +3,7 @@
 //! A compiled component is native code: loading a file of another author would give up the sandbox. So the folder
 //! must be ours and closed to others, and a file counts only with the checksum that was written with it.
 
+use super::checked::{CHECKED, Checked};
 use super::code::Introduction;
 use super::digest::digest;
 use super::image;
@@ -10,6 +11,7 @@ use super::loaded::Plugin;
 use super::private::{DRAFT, Listed, PrivateDir};
 use bub_tape::network_file_system;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
@@ -129,13 +131,18 @@ impl Cache {
     /// The component, if it is there, whole, and made for this engine.
     pub(super) fn component(&self, engine: &Engine, key: &Key) -> Option<Component> {
         let name = key.code();
-        let file = self.dir.as_ref()?.file(&name)?;
-        // The file used last is removed last. A failure here costs no more than that order.
-        let _ = file.set_modified(SystemTime::now());
-        let Ok(Some(code)) = image::whole(&file) else {
-            tracing::debug!("`{name}` is damaged, and made anew");
+        let dir = self.dir.as_ref()?;
+        let file = dir.file(&name)?;
+        // Before the check: a change during it is another state.
+        let state = Checked::of(&file);
+        let is_noted = state.as_ref().is_some_and(|state| state.is_noted(dir, &name));
+        let Ok(Some(code)) = (if is_noted { image::length(&file) } else { image::whole(&file) }) else {
+            tracing::debug!("`{name}` is damaged, and compiled again");
             return None;
         };
+        if let Some(state) = state.filter(|_| !is_noted) {
+            state.note(dir, &name);
+        }
         match self.load(engine, &file, code) {
             Ok(component) => Some(component),
             Err(error) => {
@@ -199,7 +206,7 @@ impl Cache {
     pub(super) fn remove_quick(&self, key: &Key) {
         if let Some(dir) = &self.dir {
             // Most often there is none.
-            let _ = dir.remove(&key.quick().code());
+            let _ = remove(dir, &key.quick().code());
         }
     }
 
@@ -233,7 +240,14 @@ impl Cache {
 /// Takes away what was used longest ago, until there is room for so many bytes more under that name.
 fn make_room(dir: &PrivateDir, name: &str, bytes: u64) -> std::io::Result<()> {
     let is_ours = |file: &Listed| [".cwasm", ".refused", DESCRIBED, DRAFT].iter().any(|end| file.name.ends_with(end));
-    let mut files: Vec<Listed> = dir.list()?.into_iter().filter(|file| !file.is_dir && is_ours(file)).collect();
+    let (notes, all): (Vec<Listed>, Vec<Listed>) =
+        dir.list()?.into_iter().filter(|file| !file.is_dir).partition(|file| file.name.ends_with(CHECKED));
+    let used: HashMap<&str, SystemTime> =
+        notes.iter().filter_map(|note| Some((note.name.strip_suffix(CHECKED)?, note.modified))).collect();
+    let mut files: Vec<Listed> = all.into_iter().filter(is_ours).collect();
+    for file in &mut files {
+        file.modified = used.get(file.name.as_str()).copied().map_or(file.modified, |used| used.max(file.modified));
+    }
     files.retain(|file| file.name != name);
     files.sort_by_key(|file| file.modified);
     let (mut left, mut held) = (files.len(), files.iter().map(|file| file.bytes).sum::<u64>());
@@ -241,9 +255,15 @@ fn make_room(dir: &PrivateDir, name: &str, bytes: u64) -> std::io::Result<()> {
         if left < MAX_FILES && held.saturating_add(bytes) <= MAX_BYTES {
             break;
         }
-        dir.remove(&file.name)?;
+        remove(dir, &file.name)?;
         left -= 1;
         held = held.saturating_sub(file.bytes);
     }
     Ok(())
+}
+
+/// Removes a file, and the note about it.
+fn remove(dir: &PrivateDir, name: &str) -> std::io::Result<()> {
+    dir.remove(name)?;
+    dir.remove(&format!("{name}{CHECKED}"))
 }

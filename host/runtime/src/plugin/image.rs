@@ -25,15 +25,22 @@ pub(super) fn checksum(code: &[u8]) -> [u8; CHECKSUM] {
     crc32fast::hash(code).to_le_bytes()
 }
 
+/// The bytes of code in a file of a possible length.
+///
+/// # Errors
+///
+/// The system's error when the file's metadata cannot be read.
+pub(super) fn length(file: &File) -> io::Result<Option<u64>> {
+    Ok(file.metadata()?.len().checked_sub(CHECKSUM as u64).filter(|code| *code <= MAX_IMAGE))
+}
+
 /// The bytes of code in the file; none where it is not as it was written.
 ///
 /// # Errors
 ///
 /// The system's error when it cannot be read.
 pub(super) fn whole(file: &File) -> io::Result<Option<u64>> {
-    let Some(code) = file.metadata()?.len().checked_sub(CHECKSUM as u64).filter(|code| *code <= MAX_IMAGE) else {
-        return Ok(None);
-    };
+    let Some(code) = length(file)? else { return Ok(None) };
     let mut hasher = crc32fast::Hasher::new();
     let mut buffer = vec![0; AT_ONCE];
     let mut at = 0;

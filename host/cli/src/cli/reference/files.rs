@@ -46,6 +46,7 @@ const HOME: &[(&str, &str)] = &[
         "Search index of the conversations and the memory of a workspace; rebuilt when it is missing.",
     ),
     ("cache/DIGEST.cwasm", "Compiled plugins (`BUB_CACHE` moves them); rebuilt when they are missing."),
+    ("cache/DIGEST.cwasm.checked", "The state in which such a file was checked, and when it was used last."),
     ("cache/index/TAPE.NAME", "Indexes of long tapes; rebuilt when they are missing."),
     ("cache/DIGEST.refused", "Plugins that could not be compiled, and why."),
 ];
