@@ -101,6 +101,9 @@ function Kinds({ outline, kinds, onChange }) {
       <i class=${`swatch hue-${hueOf(kind)}`}></i>${oneLine(kind, 24)} <span class="muted">${short(n)}</span></button>`)}</div>`;
 }
 
+// The section is marked once the list stands still.
+const SETTLE_MS = 120;
+
 function Entries({ session, outline, kinds, search, target, mark, open, onFork, onLeaveSearch }) {
   const isNarrow = useNarrow();
   const [, draw] = useState(0);
@@ -109,6 +112,7 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
   const [active, setActive] = useState(target);
   const [section, setSection] = useState(null);
   const shown = useRef(false);
+  const settling = useRef(0);
   const height = isNarrow ? 40 : 28;
 
   const kindKey = kinds.join(',');
@@ -140,8 +144,10 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
 
   const range = useCallback((from, end) => {
     source.want(from, end);
-    setSection(sectionOf(outline.anchors, source.idAt(Math.min(end - 1, from + 4)) ?? 0));
+    clearTimeout(settling.current);
+    settling.current = setTimeout(() => setSection(sectionOf(outline.anchors, source.idAt(Math.min(end - 1, from + 4)) ?? 0)), SETTLE_MS);
   }, [source, outline.anchors]);
+  useEffect(() => () => clearTimeout(settling.current), []);
 
   const anchors = outline.anchors ?? [];
   const step = (by) => {
@@ -162,10 +168,8 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
     return entry ? `is-${entry.kind}` : '';
   };
   const isSearching = search.length > 1;
-  return html`<div class=${`tape-body ${target ? 'has-detail' : ''}`}>
-    ${anchors.length > 0 && html`<nav class="anchors" aria-label=${t('Anchors')}><h2 class="label">${t('Anchors')}</h2><ol>${anchors.map((one) => html`<li key=${one.id}>
-      <button type="button" class=${one.id === section ? 'is-current' : ''} aria-current=${one.id === section ? 'true' : undefined} onClick=${() => jump(one.id)}>
-        <bdi dir="auto">${oneLine(one.name, 80)}</bdi><span class="muted">${number(one.id)}</span></button></li>`)}</ol></nav>`}
+  return html`<div class=${`tape-body ${target ? 'has-detail' : ''} ${anchors.length ? 'has-anchors' : ''}`}>
+    <${Anchors} anchors=${anchors} section=${section} jump=${jump} />
     <div class="entries">
       ${isNarrow && anchors.length > 0 && html`<label class="field is-inline anchor-select"><span>${t('Anchor')}</span><select value=${section ?? ''} onChange=${(event) => jump(Number(event.currentTarget.value))}>
         ${anchors.map((one) => html`<option key=${one.id} value=${one.id} selected=${one.id === section}>${oneLine(one.name, 60)}</option>`)}</select></label>`}
@@ -178,6 +182,13 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
     ${target && html`<${Detail} session=${session} id=${target} known=${known(source, target)} mark=${mark(target)} onClose=${() => open(null)} onFork=${onFork}
       onShow=${isSearching ? () => jump(target) : null} />`}
   </div>`;
+}
+
+function Anchors({ anchors, section, jump }) {
+  // Hundreds of buttons are not made again for each step of scrolling.
+  return useMemo(() => (anchors.length ? html`<nav class="anchors" aria-label=${t('Anchors')}><h2 class="label">${t('Anchors')}</h2><ol>${anchors.map((one) => html`<li key=${one.id}>
+      <button type="button" class=${one.id === section ? 'is-current' : ''} aria-current=${one.id === section ? 'true' : undefined} onClick=${() => jump(one.id)}>
+        <bdi dir="auto">${oneLine(one.name, 80)}</bdi><span class="muted">${number(one.id)}</span></button></li>`)}</ol></nav>` : null), [anchors, section, jump]);
 }
 
 function known(source, id) {

@@ -201,7 +201,7 @@ function useScroll(history) {
 
   // Messages get their height when they come into sight; the end stays in sight meanwhile.
   useEffect(() => {
-    const observer = new ResizeObserver(() => { if (follows.current) box.current.scrollTop = box.current.scrollHeight; });
+    const observer = new ResizeObserver(() => { if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight; });
     observer.observe(box.current.firstElementChild);
     observer.observe(box.current);
     return () => observer.disconnect();
