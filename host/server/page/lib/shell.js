@@ -1,5 +1,5 @@
 // The frame around the views: navigation, notices, the live region and the sheet of keys.
-import { html, useEffect, useErrorBoundary, useRef, useState } from './html.js';
+import { html, useCallback, useEffect, useErrorBoundary, useRef, useState } from './html.js';
 import * as questions from './approvals.js';
 import * as events from './events.js';
 import { on, post } from './api.js';
@@ -35,6 +35,14 @@ export function Shell({ me, onSignOut }) {
     document.title = `${waiting ? `(${waiting}) ` : ''}${names()[view]} · Bub`;
   }, [view, waiting]);
 
+  // A screen reader hears which view was opened.
+  const before = useRef(view);
+  const opened = useCallback((name) => {
+    if (before.current === name) return;
+    before.current = name;
+    if (document.activeElement?.closest('main') === null) document.querySelector('main h1')?.focus({ preventScroll: true });
+  }, []);
+
   const chord = useRef(0);
   useKeys({
     '?': () => setSheet(true),
@@ -50,7 +58,7 @@ export function Shell({ me, onSignOut }) {
   return html`<div class="shell">
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById('main').focus(); }}>${t('Skip to content')}</a>
     <${Navigation} view=${view} waiting=${waiting} me=${me} onHelp=${() => setSheet(true)} onSignOut=${onSignOut} />
-    <main id="main" tabindex="-1"><${Offline} /><${View} key=${view} name=${view} route=${at} me=${me} /></main>
+    <main id="main" tabindex="-1"><${Offline} /><${View} key=${view} name=${view} route=${at} me=${me} onOpened=${opened} /></main>
     ${sheet && html`<${Sheet} onClose=${() => setSheet(false)} />`}
   </div>`;
 }
@@ -79,7 +87,7 @@ function Navigation({ view, waiting, me, onHelp, onSignOut }) {
 
 const loaded = new Map();
 
-function View({ name, route: at, me }) {
+function View({ name, route: at, me, onOpened }) {
   const [state, setState] = useState({ view: loaded.get(name), error: null, round: 0 });
   const [crash, forgive] = useErrorBoundary((error) => console.error(error));
   useEffect(() => {
@@ -89,6 +97,7 @@ function View({ name, route: at, me }) {
       (error) => setState((last) => ({ ...last, error })),
     );
   }, [name, state.round]);
+  useEffect(() => { if (state.view) onOpened(name); }, [state.view]);
   if (crash) return html`<${Failure} error=${crash} what=${t('This view failed')} retry=${forgive} />`;
   if (state.error) return html`<${Failure} error=${state.error} retry=${() => setState((last) => ({ view: null, error: null, round: last.round + 1 }))} />`;
   return state.view ? html`<${state.view} route=${at} me=${me} />` : html`<${Busy} />`;
