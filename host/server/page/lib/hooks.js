@@ -93,6 +93,19 @@ export function useSettled(value, ms) {
   return settled;
 }
 
+/** Pixels of so many `rem`, whole ones. Wide screens have larger letters. */
+export function useRem(n) {
+  const read = () => Math.round(n * parseFloat(getComputedStyle(document.documentElement).fontSize));
+  const [pixels, setPixels] = useState(read);
+  useEffect(() => {
+    const changed = () => setPixels(read());
+    changed();
+    addEventListener('resize', changed);
+    return () => removeEventListener('resize', changed);
+  }, [n]);
+  return pixels;
+}
+
 /** Whether the page has the width of a phone. */
 export function useNarrow() {
   const [media] = useState(() => matchMedia('(max-width: 760px)'));

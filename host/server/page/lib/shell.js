@@ -27,7 +27,7 @@ export function Shell({ me, onSignOut }) {
   const at = useSignal(route);
   const waiting = useSignal(questions.approvals).list.length;
   const [sheet, setSheet] = useState(false);
-  const view = VIEWS[at.view] ? at.view : 'talk';
+  const view = Object.hasOwn(VIEWS, at.view) ? at.view : 'talk';
 
   useEffect(() => questions.listen(), []);
   useEffect(() => events.listen(), []);

@@ -31,6 +31,11 @@ export function clip(text, max) {
   return text.slice(0, end) + '…';
 }
 
+/** The value of a table for a key of others, which may be the name of something that every object has. */
+export function lookUp(table, key, otherwise) {
+  return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : otherwise;
+}
+
 /** JSON with indentation, or the text itself where it is none. */
 export function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return String(text); }

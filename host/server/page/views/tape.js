@@ -5,7 +5,7 @@ import { exportSession, loadSessions, onEvent, sessions, titleOf } from '../lib/
 import { useSignal } from '../lib/signal.js';
 import { number, short, t, tn } from '../lib/i18n.js';
 import { go, hrefOf, replace } from '../lib/route.js';
-import { Busy, Empty, Failure, Heading, Icon, Loaded, Menu, Others, Time, VirtualList, useAsync, useKeys, useNarrow } from '../lib/ui.js';
+import { Busy, Empty, Failure, Heading, Icon, Loaded, Menu, Others, Time, VirtualList, useAsync, useKeys, useNarrow, useRem } from '../lib/ui.js';
 import { clip, oneLine } from '../lib/text.js';
 import { Fork, Handoff } from './tape/actions.js';
 import { Detail } from './tape/detail.js';
@@ -113,7 +113,7 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
   const [section, setSection] = useState(null);
   const shown = useRef(false);
   const settling = useRef(0);
-  const height = isNarrow ? 40 : 28;
+  const height = useRem(isNarrow ? 2.85 : 2);
 
   const kindKey = kinds.join(',');
   // A filter keeps the place: the window opens around the active entry.

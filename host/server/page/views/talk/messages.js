@@ -6,6 +6,9 @@ import { bytes, duration, t, tn } from '../../lib/i18n.js';
 import { clip, oneLine, pretty, visible } from '../../lib/text.js';
 import { timeOf } from '../../lib/turns.js';
 
+// A long text that the user pasted is not what the conversation is read for.
+const USER_CLAMP = 3000;
+
 /** An item of a conversation; `act` has what its buttons do. */
 export function Item({ item, act }) {
   return useMemo(() => html`<${Shown} item=${item} act=${act} />`, [item, act]);
@@ -33,7 +36,7 @@ function User({ item, act }) {
     { label: t('Show on the tape'), icon: 'tape', run: () => act.tape(item) },
   ];
   return html`<article class="msg user" aria-label=${t('You')}>
-    <div class="bubble">${item.text && html`<${Markdown} text=${item.text} />`}<${Media} media=${item.media} /></div>
+    <div class="bubble">${item.text && html`<${Markdown} text=${item.text} max=${USER_CLAMP} />`}<${Media} media=${item.media} /></div>
     ${actions && html`<footer class="msg-foot"><${Menu} label=${t('Actions for this message')} items=${actions} /><${Time} at=${item.date} /></footer>`}
   </article>`;
 }
@@ -59,7 +62,7 @@ function Command({ item }) {
 export function Pending({ message, onRetry, onDrop }) {
   const failed = message.state === 'failed';
   return html`<article class=${`msg user is-pending ${failed ? 'is-failed' : ''}`} aria-label=${t('You')}>
-    <div class="bubble"><${Markdown} text=${message.content} />
+    <div class="bubble"><${Markdown} text=${message.content} max=${USER_CLAMP} />
       <${Media} media=${message.media.map((one) => ({ name: one.filename, mime: one.mime_type, url: one.url }))} /></div>
     <footer class="msg-foot">
       ${message.state === 'waiting' && html`<span class="muted">${t('Waiting for the connection to retry.')}</span>`}
