@@ -1,5 +1,6 @@
 // Hooks for requests, keys and custom properties.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from './html.js';
+import { on } from './api.js';
 import { hasKeys } from './prefs.js';
 
 /**
@@ -22,6 +23,8 @@ export function useAsync(run, inputs) {
     return () => abort.abort();
   }, [...inputs, round]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
+  const isOffline = Boolean(state.error?.isOffline);
+  useEffect(() => (isOffline ? on('connection', (isConnected) => { if (isConnected) reload(); }) : undefined), [isOffline]);
   const set = useCallback((value) => setState({ value, error: null, isBusy: false }), []);
   return { ...state, reload, set };
 }

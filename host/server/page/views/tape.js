@@ -39,7 +39,13 @@ async function outlineOf(session, signal) {
     return await get(path`/v1/sessions/${session}/outline`, { signal });
   } catch (error) {
     if (!error.isMissing) throw error;
-    const { entries } = await get(path`/v1/sessions/${session}/entries` + query({ max: 1 }), { signal });
+    let entries;
+    try {
+      ({ entries } = await get(path`/v1/sessions/${session}/entries` + query({ max: 1 }), { signal }));
+    } catch (failure) {
+      if (failure.status !== 404) throw failure;
+      return { entries: 0, first: 0, last: 0, kinds: {}, anchors: [] };
+    }
     const { anchors } = await get(path`/v1/sessions/${session}/anchors` + query({ max: 256 }), { signal });
     const last = entries.at(-1)?.id ?? 0;
     return { entries: last, first: 1, last, kinds: {}, anchors: anchors.map((one) => ({ id: one.id, name: one.payload?.name ?? '', date: one.date })) };
@@ -185,8 +191,12 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
 }
 
 function Anchors({ anchors, section, jump }) {
+  const box = useRef(null);
+  useEffect(() => {
+    if (!box.current?.matches(':hover, :focus-within')) box.current?.querySelector('.is-current')?.scrollIntoView({ block: 'nearest' });
+  }, [section]);
   // Hundreds of buttons are not made again for each step of scrolling.
-  return useMemo(() => (anchors.length ? html`<nav class="anchors" aria-label=${t('Anchors')}><h2 class="label">${t('Anchors')}</h2><ol>${anchors.map((one) => html`<li key=${one.id}>
+  return useMemo(() => (anchors.length ? html`<nav class="anchors" ref=${box} aria-label=${t('Anchors')}><h2 class="label">${t('Anchors')}</h2><ol>${anchors.map((one) => html`<li key=${one.id}>
       <button type="button" class=${one.id === section ? 'is-current' : ''} aria-current=${one.id === section ? 'true' : undefined} onClick=${() => jump(one.id)}>
         <bdi dir="auto">${oneLine(one.name, 80)}</bdi><span class="muted">${number(one.id)}</span></button></li>`)}</ol></nav>` : null), [anchors, section, jump]);
 }

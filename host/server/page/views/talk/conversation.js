@@ -37,7 +37,8 @@ export function Conversation({ session, me }) {
     if (await refresh()) live.forget(turn);
   }, [refresh]);
   const live = useLive(session, settle);
-  const isRunning = Boolean(live.turn && !live.turn.isDone) || (!live.turn && Boolean(info.running));
+  const isSending = pending.some((one) => one.state === 'sending');
+  const isRunning = Boolean(live.turn && !live.turn.isDone) || (!live.turn && (Boolean(info.running) || isSending));
 
   // The answer to a message comes over the stream; its response says that the tape has it, also without a stream.
   useEffect(() => onFinished((message) => { if (message.session === session) refresh(); }), [session, refresh]);
@@ -69,7 +70,6 @@ export function Conversation({ session, me }) {
   const submit = useCallback((text, media) => {
     scroll.toEnd();
     send(session, text, media, last.current).then(() => loadSessions());
-    patch(session, { running: true });
   }, [session]);
 
   const stop = useCallback(async () => {

@@ -64,6 +64,7 @@ export function useHistory(session) {
         hasMore = more && entries.length > 0;
         after = entries.at(-1)?.id ?? after;
       }
+      if (now.current.error) set({ error: null });
       return true;
     } catch (error) {
       if (current.current === session && error.status !== 404) set({ error });
