@@ -2,7 +2,7 @@
 
 use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
-use super::{Budget, Channel, Plugin, PluginStore, Policy, Process, Quotas, Serve, Token, Trusted, serve};
+use super::{Budget, Channel, Plugin, PluginStore, Policy, Prices, Process, Quotas, Serve, Token, Trusted, serve};
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
 use bub_tape::Durability;
@@ -57,6 +57,7 @@ pub(super) struct File {
     #[serde(skip)]
     pub(super) exposes_keys: bool,
     pub(super) quotas: Quotas,
+    pub(super) prices: Prices,
 }
 
 impl File {
@@ -98,6 +99,7 @@ impl File {
             anyhow::ensure!(good, "`embedding_scale` of config.toml needs a `median` and a `spread` above 0");
         }
         self.serve.check()?;
+        self.prices.check()?;
         self.process.check()?;
         self.quotas.check()?;
         serve::check_tokens(&self.tokens)

@@ -19,6 +19,7 @@ mod merge_reload;
 mod paths;
 mod plugins;
 mod policy;
+mod prices;
 mod process;
 mod providers;
 mod quotas;
@@ -49,6 +50,7 @@ pub use load::{read_plugins, verbosity};
 pub use merge_reload::RestartRequired;
 pub use plugins::{OnFault, Plugin, PluginStore, Trusted};
 pub use policy::Policy;
+pub use prices::Prices;
 pub use process::Process;
 pub use quotas::{Quota, Quotas};
 pub use section::{MAX_SETTINGS, Section, SharedSettings};
@@ -119,6 +121,8 @@ pub struct Config {
     database: connection::Connection,
     /// The daily budget.
     pub budget: Budget,
+    /// The prices of models.
+    pub prices: Prices,
     /// The user's rules for tool calls.
     pub policy: Policy,
     /// The selector, unless a channel or a session names another.

@@ -140,6 +140,7 @@ impl Config {
             trusted_workspaces: file.trusted_workspaces,
             limits: file.limits,
             budget: file.budget,
+            prices: file.prices,
             policy: file.policy,
             selector: file.selector,
             shadow_selector: file.shadow_selector,

@@ -1,7 +1,7 @@
 //! A configuration for trying a plugin, without the user's keys, budgets and servers.
 
 use super::connection::Connection;
-use super::{Budget, Config, DebounceDefaults, Plugin, Process, Quotas, Serve, TapeSettings};
+use super::{Budget, Config, DebounceDefaults, Plugin, Prices, Process, Quotas, Serve, TapeSettings};
 use anyhow::Result;
 use bub_tape::Durability;
 use std::collections::BTreeMap;
@@ -60,6 +60,7 @@ impl Config {
             plugin_store: None,
             database: Connection::default(),
             budget: Budget::default(),
+            prices: Prices::default(),
             policy: self.policy.clone(),
             selector: trial.selector,
             shadow_selector: None,

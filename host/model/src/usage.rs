@@ -11,5 +11,5 @@ mod tokens;
 
 pub use call::{Call, clipped};
 pub use log::UsageLog;
-pub use report::{Report, Session, Sum, report};
+pub use report::{Report, ReportRow, Session, Sum, report};
 pub use tokens::Tokens;

@@ -61,7 +61,7 @@ pub(crate) async fn usage(
     let report = usage.report(days, None, true).await.map_err(failed)?;
     let used_today = usage.used_today().await.map_err(failed)?;
     let budget = json!({ "tokens_per_day": host.config.budget.tokens_per_day, "used_today": used_today });
-    Ok(Json(introspection::usage(&report, &budget)))
+    Ok(Json(introspection::usage(&report, &budget, &host.config.prices)))
 }
 
 /// `GET /v1/commands`: the comma commands that the caller can send: none without the scope `admin`.

@@ -124,3 +124,28 @@ fn the_log_is_streamed_with_its_newest_lines_to_the_owner_alone() {
         }
     }
 }
+
+#[test]
+fn a_model_with_a_price_has_a_cost_in_the_report() {
+    let (home, model) = (crate::home(), echo());
+    home.configure("[prices]\ncurrency = \"EUR\"\n[prices.models.\"openai:fake-model\"]\nprompt = 1_000_000\ncompletion = 2_000_000\n");
+    let serve = serve(&home, &model);
+    says(&serve, "hello");
+    let usage = serve.get("/v1/usage");
+    let total = &usage["total"];
+    let count = |key: &str| total[key].as_f64().unwrap();
+    let cost = count("prompt_tokens") + 2.0 * count("completion_tokens");
+    assert_eq!((&usage["currency"], total["cost"].as_f64()), (&json!("EUR"), Some(cost)), "{usage}");
+    assert_eq!((&usage["rows"][0]["cost"], &usage["days"][0]["cost"]), (&total["cost"], &total["cost"]));
+    for (config, naming) in [
+        ("[prices]\ncurrency = \"euros\"", "`euros` is no code of a currency"),
+        ("[prices.models.gpt]\nprompt = 1\ncompletion = 1", "[prices.models.\"gpt\"]"),
+        ("[prices.models.\"a:b\"]\nprompt = -1\ncompletion = 1", "a price is a number from 0"),
+    ] {
+        let home = crate::home();
+        home.configure(config);
+        let finished = home.bub(["usage"]).finish();
+        assert_eq!(finished.code, Some(1), "{finished}");
+        assert!(finished.stderr.contains(naming) && finished.stderr.lines().count() == 1, "{finished}");
+    }
+}

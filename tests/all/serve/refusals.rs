@@ -90,7 +90,8 @@ fn unknown_methods_and_paths_are_rejected() {
         said.refused(405, "does not take this method");
         assert!(said.header("allow").is_some(), "{said:?}");
     }
-    for path in ["/page", "/v1", "/v1/", "/v2/turns", "/v1/turns/", "//v1/turns", "/v1/sessions/", "/v1/tapes//entries"] {
+    for path in ["/page", "/v1", "/v1/", "/v2/turns", "/v1/turns/", "//v1/turns", "/v1/sessions/", "/v1/tapes//entries"]
+    {
         let said = serve.ask("GET", path).send();
         assert!(matches!(said.status, 400 | 404), "{path}: {said:?}");
         assert!(said.json()["error"]["message"].is_string());

@@ -50,7 +50,7 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<ExitCo
     };
     let mut out = std::io::stdout().lock();
     if arguments.json {
-        let all = json(arguments, &report, used_today, config.budget.tokens_per_day);
+        let all = json(arguments, &report, used_today, config);
         writeln!(out, "{}", text::json_line(&all.to_string()))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -67,14 +67,20 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-fn json(arguments: &Arguments, report: &Report, used: u64, limit: Option<u64>) -> Value {
-    let mut all = introspection::usage(report, &json!({ "tokens_per_day": limit, "used_today": used }));
+fn json(arguments: &Arguments, report: &Report, used: u64, config: &Config) -> Value {
+    let budget = json!({ "tokens_per_day": config.budget.tokens_per_day, "used_today": used });
+    let mut all = introspection::usage(report, &budget, &config.prices);
     for (by, key) in [(By::Model, "models"), (By::Session, "sessions"), (By::Day, "days")] {
         if !arguments.wants(by)
             && let Some(all) = all.as_object_mut()
         {
             all.remove(key);
         }
+    }
+    if arguments.by.is_some()
+        && let Some(all) = all.as_object_mut()
+    {
+        all.remove("rows");
     }
     all
 }

@@ -89,6 +89,21 @@ pub struct Report {
     pub sessions: Vec<(Session, Sum)>,
     /// By day, newest first, without days that have no calls.
     pub days: Vec<(Date, Sum)>,
+    /// By day, model and session, oldest first.
+    pub rows: Vec<ReportRow>,
+}
+
+/// Calls of one session to one model on one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportRow {
+    /// The day, in local time.
+    pub day: Date,
+    /// The model.
+    pub model: String,
+    /// The session; empty where sessions are not told apart.
+    pub session: Session,
+    /// The tokens.
+    pub sum: Sum,
 }
 
 impl Report {
@@ -96,12 +111,15 @@ impl Report {
     pub fn from_sums(last: Date, days: u32, sums: impl IntoIterator<Item = (Date, String, Session, Sum)>) -> Self {
         let mut total = Sum::default();
         let (mut models, mut sessions, mut by_day) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut rows = BTreeMap::new();
         for (day, model, session, sum) in sums {
             total.add_all(&sum);
-            models.entry(model).or_insert_with(Sum::default).add_all(&sum);
-            sessions.entry(session).or_insert_with(Sum::default).add_all(&sum);
+            models.entry(model.clone()).or_insert_with(Sum::default).add_all(&sum);
+            sessions.entry(session.clone()).or_insert_with(Sum::default).add_all(&sum);
             by_day.entry(day).or_insert_with(Sum::default).add_all(&sum);
+            rows.entry((day, model, session)).or_insert_with(Sum::default).add_all(&sum);
         }
+        let row = |((day, model, session), sum)| ReportRow { day, model, session, sum };
         Self {
             first: first_day(last, days),
             last,
@@ -109,6 +127,7 @@ impl Report {
             models: most_first(models),
             sessions: most_first(sessions),
             days: by_day.into_iter().rev().collect(),
+            rows: rows.into_iter().map(row).collect(),
         }
     }
 }
@@ -126,26 +145,16 @@ fn first_day(last: Date, days: u32) -> Date {
 pub fn report(log: &UsageLog, days: u32, of: Option<&Session>) -> io::Result<Report> {
     let last = clock::now().date();
     let first = first_day(last, days);
-    let mut total = Sum::default();
-    let (mut models, mut sessions, mut by_day) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut sums = BTreeMap::new();
     log.calls(first, last, |day, call| {
         let session = Session { id: call.session.clone(), workspace: call.workspace.clone() };
         if of.is_some_and(|of| *of != session) {
             return;
         }
-        total.add(&call);
-        models.entry(call.model.clone()).or_insert_with(Sum::default).add(&call);
-        sessions.entry(session).or_insert_with(Sum::default).add(&call);
-        by_day.entry(day).or_insert_with(Sum::default).add(&call);
+        sums.entry((day, call.model.clone(), session)).or_insert_with(Sum::default).add(&call);
     })?;
-    Ok(Report {
-        first,
-        last,
-        total,
-        models: most_first(models),
-        sessions: most_first(sessions),
-        days: by_day.into_iter().rev().collect(),
-    })
+    let sums = sums.into_iter().map(|((day, model, session), sum)| (day, model, session, sum));
+    Ok(Report::from_sums(last, days, sums))
 }
 
 fn most_first<K: Ord>(sums: BTreeMap<K, Sum>) -> Vec<(K, Sum)> {

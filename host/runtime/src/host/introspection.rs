@@ -5,11 +5,12 @@ use crate::hooks::{ActiveSelector, active_selector};
 use crate::imports::grant_risk;
 use crate::plugin::{OpenCircuit, Plugin, PluginSet, Tool};
 use crate::turn::{CallScope, SelectorChoice};
-use bub_config::OnFault;
-use bub_model::usage::{Report, Session, Sum};
+use bub_config::{OnFault, Prices};
+use bub_model::usage::{Report, ReportRow, Session, Sum};
 use bub_types::hook::{HOOKS, Hook};
 use bub_types::text::{clipped, one_line};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Characters that are shown of the first sentence of a tool's description.
@@ -118,17 +119,52 @@ fn failed(plugins: &PluginSet) -> Vec<Value> {
     failed.chain(at_first_call).map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect()
 }
 
-/// Tokens of model calls by model, session and day.
-pub fn usage(report: &Report, budget: &Value) -> Value {
+/// Rows of a usage report, at most. The oldest are left out.
+const MAX_ROWS: usize = 10_000;
+
+/// Tokens of model calls, and their cost where models have a price, by model, session and day, and by all three.
+pub fn usage(report: &Report, budget: &Value, prices: &Prices) -> Value {
     let session = |session: &Session| [("session", session.id.clone()), ("workspace", session.workspace.clone())];
+    // Known only where each of the calls has a price.
+    let (mut total, mut by_day) = (Some(0.0), BTreeMap::new());
+    for row in &report.rows {
+        let cost = prices.cost(&row.model, &row.sum);
+        let add = |sum: Option<f64>| Some(sum? + cost?);
+        total = add(total);
+        by_day.entry(row.day).and_modify(|sum| *sum = add(*sum)).or_insert(cost);
+    }
+    let with_cost = |mut sum: Value, cost: Option<f64>| {
+        sum["cost"] = cost.into();
+        sum
+    };
+    let rows = report.rows.iter().rev().take(MAX_ROWS).rev().map(|row| {
+        let ReportRow { day, model, session, sum: used } = row;
+        let names = [
+            ("day", day.to_string()),
+            ("model", model.clone()),
+            ("session", session.id.clone()),
+            ("workspace", session.workspace.clone()),
+        ];
+        with_cost(sum(used, names), prices.cost(model, used))
+    });
+    let models = report
+        .models
+        .iter()
+        .map(|(model, used)| with_cost(sum(used, [("model", model.clone())]), prices.cost(model, used)));
+    let days = report
+        .days
+        .iter()
+        .map(|(day, used)| with_cost(sum(used, [("day", day.to_string())]), by_day.get(day).copied().flatten()));
     json!({
         "first": report.first.to_string(),
         "last": report.last.to_string(),
-        "total": sum(&report.total, []),
+        "currency": prices.currency,
+        "total": with_cost(sum(&report.total, []), total),
         "budget": budget,
-        "models": report.models.iter().map(|(model, used)| sum(used, [("model", model.clone())])).collect::<Value>(),
+        "models": models.collect::<Value>(),
         "sessions": report.sessions.iter().map(|(of, used)| sum(used, session(of))).collect::<Value>(),
-        "days": report.days.iter().map(|(day, used)| sum(used, [("day", day.to_string())])).collect::<Value>(),
+        "days": days.collect::<Value>(),
+        "rows": rows.collect::<Value>(),
     })
 }
 

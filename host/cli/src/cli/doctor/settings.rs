@@ -114,6 +114,13 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             json!(config.budget.tokens_per_day),
             "tokens that all model calls may use in a day (local time); unlimited unless set",
         ),
+        key("prices.currency", Value::Null, json!(config.prices.currency), "the currency of prices, such as `USD`"),
+        key(
+            "prices.models.MODEL",
+            Value::Null,
+            Value::Null,
+            "the price of a model for a million tokens: `{ prompt = 2.5, cached = 1.25, completion = 10 }`; shown, not enforced",
+        ),
         key(
             "policy.approve",
             ApprovalMode::default().name(),

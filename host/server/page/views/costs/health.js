@@ -41,16 +41,13 @@ function Turn({ turn, onStopped }) {
     onStopped();
   });
   return html`<li><a href=${hrefOf('talk', turn.session_id)}><${Others}>${clip(turn.session_id, 80)}</${Others}></a>
-    <span class="muted small">${stageText(turn.stage)} · ${tn(turn.steps ?? 0, '{n} step', '{n} steps')} · ${t('for {time}', { time: duration(Date.now() - Date.parse(turn.since)) })}${turn.worker && html` · ${t('at')} <${Others}>${clip(turn.worker, 40)}</${Others}>`}</span>
+    <span class="muted small">${stageText(turn)} · ${tn(turn.steps ?? 0, '{n} step', '{n} steps')} · ${t('for {time}', { time: duration(Date.now() - Date.parse(turn.since)) })}</span>
     <${Button} icon="stop" busy=${stop.isBusy} onClick=${() => stop.start()}>${t('Stop')}</${Button}></li>`;
 }
 
-function stageText(stage) {
-  const texts = {
-    'resolve-session': t('finds its session'), 'load-state': t('loads state'), 'build-prompt': t('builds the prompt'), 'run-model': t('runs the model'), 'run-model-stream': t('runs the model'),
-    'before-tool-call': t('checks a tool call'), tools: t('calls a tool'), 'save-state': t('saves state'), 'render-outbound': t('renders the answer'), 'dispatch-outbound': t('delivers the answer'),
-  };
-  return lookUp(texts, stage, oneLine(stage ?? '', 40));
+function stageText(turn) {
+  const texts = { prepares: t('prepares a request'), answers: t('answers'), retries: t('repeats a request'), 'calls-tool': t('calls {tool}', { tool: oneLine(turn.tool ?? t('a tool'), 60) }) };
+  return lookUp(texts, turn.stage, oneLine(turn.stage ?? '', 40));
 }
 
 function Ready() {

@@ -19,13 +19,12 @@ function add(sum, row) {
   sum.completion += row.completion ?? 0;
   sum.cached += row.cached ?? 0;
   sum.calls += row.calls ?? 0;
-  sum.errors += row.errors ?? 0;
   if (row.money !== null && row.money !== undefined) sum.money = (sum.money ?? 0) + Number(row.money);
   else if (row.calls) sum.isPartial = true;
   return sum;
 }
 
-const zero = () => ({ prompt: 0, completion: 0, cached: 0, calls: 0, errors: 0, money: null, isPartial: false });
+const zero = () => ({ prompt: 0, completion: 0, cached: 0, calls: 0, money: null, isPartial: false });
 
 function sumBy(rows, key) {
   const sums = new Map();
@@ -34,6 +33,20 @@ function sumBy(rows, key) {
     sums.set(name, add(sums.get(name) ?? zero(), row));
   }
   return sums;
+}
+
+/** The rows of `/v1/usage`, in the names of this view. */
+function rowsOf(value) {
+  return (value.rows ?? []).map((row) => ({
+    date: row.day, model: row.model, session_id: row.session, money: row.cost,
+    prompt: row.prompt_tokens, completion: row.completion_tokens, cached: row.cached_tokens, calls: row.calls,
+  }));
+}
+
+/** The budget of `/v1/usage` as a list. */
+function budgetsOf(value) {
+  const limit = value.budget?.tokens_per_day;
+  return limit ? [{ name: t('all model calls today'), used: value.budget.used_today, limit, unit: 'tokens' }] : [];
 }
 
 export function Usage() {
@@ -46,12 +59,13 @@ export function Usage() {
 }
 
 function Shown({ value, days, onDays }) {
-  const rows = value.days ?? [];
+  const rows = useMemo(() => rowsOf(value), [value]);
   const currency = value.currency ?? null;
+  const budgets = budgetsOf(value);
   const [what, setWhat] = useState('tokens');
   const [by, setBy] = useState('model');
   const all = useMemo(() => rows.reduce(add, zero()), [rows]);
-  const whats = [['tokens', t('Tokens')], ['money', t('Money')], ['calls', t('Calls')], ['errors', t('Errors')]].filter(([key]) => key !== 'money' || all.money !== null);
+  const whats = [['tokens', t('Tokens')], ['money', t('Money')], ['calls', t('Calls')]].filter(([key]) => key !== 'money' || all.money !== null);
   const bys = [['model', t('Model')], ['session_id', t('Session')], ['date', t('Day')]];
   const format = what === 'money' ? (n) => money(n, currency) : short;
   const plot = useMemo(() => plotOf(rows, what, by === 'date' ? 'model' : by), [rows, what, by]);
@@ -60,9 +74,8 @@ function Shown({ value, days, onDays }) {
       <${Figure} name=${t('Tokens')} value=${short(all.prompt + all.completion)} note=${t('{n} cached', { n: short(all.cached) })} />
       <${Figure} name=${t('Money')} value=${money(all.money, currency)} note=${all.money !== null && all.isPartial ? t('some models have no price') : ''} />
       <${Figure} name=${t('Calls')} value=${number(all.calls)} />
-      <${Figure} name=${t('Errors')} value=${number(all.errors)} note=${all.calls ? t('{n} of calls', { n: number(all.errors / all.calls, { style: 'percent', maximumFractionDigits: 1 }) }) : ''} />
     </div>
-    ${value.budgets?.length > 0 && html`<${Budgets} budgets=${value.budgets} />`}
+    ${budgets.length > 0 && html`<${Budgets} budgets=${budgets} />`}
     <section class="panel" aria-label=${t('By day')}>
       <header class="panel-head"><h2>${t('By day')}</h2>
         <${Choice} label=${t('What is shown')} value=${what} options=${whats} onChange=${setWhat} />
@@ -94,11 +107,11 @@ function Sums({ rows, by, currency, what }) {
   const most = Math.max(1e-9, ...sums.map(([, sum]) => valueOf(sum, what)));
   const title = { model: t('Model'), session_id: t('Session'), date: t('Day') }[by];
   return html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t('Sums')}><table class="table"><thead><tr><th scope="col">${title}</th><th scope="col" class="is-share"><span class="sr">${t('Share')}</span></th>
-      <th scope="col" class="is-number">${t('Input')}</th><th scope="col" class="is-number">${t('Cached')}</th><th scope="col" class="is-number">${t('Output')}</th><th scope="col" class="is-number">${t('Calls')}</th><th scope="col" class="is-number">${t('Errors')}</th><th scope="col" class="is-number">${t('Money')}</th></tr></thead>
+      <th scope="col" class="is-number">${t('Input')}</th><th scope="col" class="is-number">${t('Cached')}</th><th scope="col" class="is-number">${t('Output')}</th><th scope="col" class="is-number">${t('Calls')}</th><th scope="col" class="is-number">${t('Money')}</th></tr></thead>
     <tbody>${sums.slice(0, max).map(([name, sum]) => html`<tr key=${name}><th scope="row">${by === 'session_id' && name ? html`<a href=${hrefOf('talk', name)}><${Others}>${clip(name, 60)}</${Others}></a>` : html`<${Others}>${clip(name || '–', 60)}</${Others}>`}</th>
       <td class="is-share"><${Meter} value=${valueOf(sum, what)} limit=${most} isShare label=${t('Share of {name}', { name: oneLine(name, 40) })} /></td>
       <td class="is-number">${number(sum.prompt)}</td><td class="is-number">${number(sum.cached)}</td><td class="is-number">${number(sum.completion)}</td><td class="is-number">${number(sum.calls)}</td>
-      <td class=${`is-number ${sum.errors ? 'is-error' : ''}`}>${number(sum.errors)}</td><td class="is-number">${money(sum.money, currency)}</td></tr>`)}</tbody></table>
+      <td class="is-number">${money(sum.money, currency)}</td></tr>`)}</tbody></table>
     ${sums.length > max && html`<button type="button" class="show-all" onClick=${() => setMax(max + 200)}>${t('Show more ({n})', { n: sums.length - max })}</button>`}</div>`;
 }
 
