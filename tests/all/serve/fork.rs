@@ -4,7 +4,7 @@ use super::quotas::limited;
 use super::sessions::{gated, listed, listed_ids, with_each_store};
 use super::{echo, say, serve, token};
 use crate::home;
-use bub_tests::{Gate, Serve, tape};
+use bub_tests::{Answer, Gate, Serve, Server, tape};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::thread::scope;
@@ -138,6 +138,22 @@ fn a_fork_does_not_wait_for_the_turn_of_its_source() {
         gate.open();
         turn.join().expect("it ends");
     });
+}
+
+#[test]
+fn a_fork_at_a_call_goes_on_with_a_result_for_it() {
+    let home = home();
+    std::fs::write(home.workspace().join("notes.txt"), "the heron").expect("a file");
+    let call = || Answer::tool_call("fs_read", r#"{"path": "notes.txt"}"#);
+    let model = Server::new([call(), Answer::text("it is about a heron"), Answer::text("going on")]);
+    let serve = serve(&home, &model);
+    say(&serve, "http:a", "read it");
+    let calls = serve.get("/v1/sessions/http:a/entries?kind=tool_call");
+    let new = fork(&serve, "http:a", &json!({ "through": calls["entries"][0]["id"] }));
+    assert_eq!(say(&serve, &new, "and now")["model_output"], "going on");
+    let asked = model.requests()[2].messages();
+    let result = asked.iter().find(|message| message["role"] == "tool").expect("the call has a result");
+    assert!(result.to_string().contains("may or may not have run"), "{result}");
 }
 
 /// Two requests for one id: one of them makes the session.
