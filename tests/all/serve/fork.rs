@@ -180,7 +180,7 @@ fn a_long_tape_is_forked_in_pages_and_charged_to_a_quota() {
     let (home, model) = (home(), echo());
     let ada = limited(&home, "ada", "record_mib_per_day = 20");
     std::fs::create_dir_all(home.tapes_dir()).expect("a directory");
-    let text = "x".repeat(300);
+    let text = "x".repeat(1000);
     let line = |id: u64| {
         format!(
             "{{\"id\": {id}, \"kind\": \"message\", \"payload\": {{\"role\": \"user\", \"content\": \"{text}\"}}, \"meta\": {{}}, \"date\": \"2026-01-01T00:00:00+00:00\"}}\n"
@@ -194,7 +194,11 @@ fn a_long_tape_is_forked_in_pages_and_charged_to_a_quota() {
     let whole = json!({ "through": 100_000, "session_id": "http:whole" });
     ask().token(&ada).json(&whole).send().refused(429, "`record_mib_per_day`");
     assert!(!home.tape_file("http:whole").exists(), "an incomplete copy is removed");
+    let before = serve.program().peak();
     ask().json(&json!({ "through": 99_999, "session_id": "http:new" })).send().ok();
+    if let (Some(before), Some(after)) = (before, serve.program().peak()) {
+        assert!(after - before < 64 << 20, "a tape of 110 MB takes {} bytes of memory", after - before);
+    }
     let outline = serve.get("/v1/sessions/http:new/outline");
     assert_eq!((&outline["entries"], &outline["last"]), (&json!(99_989), &json!(99_999)));
     assert_eq!(serve.get("/v1/sessions/http:new/entries?after=498&max=2")["entries"][1]["id"], 510);
