@@ -12,7 +12,7 @@ use super::json;
 pub(super) const CALLS: &str = "tool_call";
 
 /// The kind of the entry with their results.
-const RESULTS: &str = "tool_result";
+pub(super) const RESULTS: &str = "tool_result";
 
 /// The result of an interrupted tool, for the model.
 const INTERRUPTED: &str = r#"{"kind": "temporary", "message": "interrupted; it may or may not have run"}"#;

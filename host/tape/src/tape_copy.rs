@@ -7,7 +7,9 @@ use super::draft::{Draft, bootstrap};
 use super::entry::{Entry, SESSION_MARK};
 use super::error::{Error, Result};
 use super::forgotten;
+use super::interruption::{self, CALLS, RESULTS};
 use super::journal::{Alone, Journals};
+use super::lookup::Lookup;
 use super::name::{SIDECAR, check_tape_name};
 use super::session::SessionMark;
 use super::store::Store;
@@ -155,7 +157,7 @@ impl TapeCopy {
         if is_tape {
             self.copied += copied.entries;
             if is_end {
-                self.carry_taint(&part).await?;
+                self.close(&part).await?;
             }
         }
         if !is_end {
@@ -172,17 +174,32 @@ impl TapeCopy {
         Ok(())
     }
 
-    /// An anchor of a tainted turn has its taint behind it: a copy that ends there has it too.
-    async fn carry_taint(&self, part: &Part) -> Result<()> {
+    /// Appends what the last entry needs behind it: the results of calls, and the taint of an anchor.
+    async fn close(&self, part: &Part) -> Result<()> {
         let Some(end) = &self.end else { return Ok(()) };
-        if !end.begins_phase() && end.event_name().as_deref() != Some("handoff") {
-            return Ok(());
+        let mut drafts = self.missing_results(&part.to).await?;
+        // An anchor of a tainted turn has its taint behind it and its event.
+        if end.begins_phase() || end.event_name().as_deref() == Some("handoff") {
+            let behind = self.source.read(&part.from, end.id, 2).await?;
+            let is_taint = |entry: &Entry| entry.event_name().as_deref() == Some(TAINTED);
+            drafts.extend(behind.into_iter().find(is_taint).map(Draft::from));
         }
-        let behind = self.source.read(&part.from, end.id, 2).await?;
-        let Some(taint) = behind.into_iter().find(|entry| entry.event_name().as_deref() == Some(TAINTED)) else {
-            return Ok(());
-        };
-        self.source.append(&part.to, vec![Draft::from(taint)], Some(part.written)).await.map(drop)
+        if !drafts.is_empty() {
+            self.source.append(&part.to, drafts, Some(part.written)).await?;
+        }
+        Ok(())
+    }
+
+    /// Results for calls of the last phase without them: no model takes calls without results.
+    async fn missing_results(&self, to: &str) -> Result<Vec<Draft>> {
+        let newest = async |lookup: Lookup| self.source.newest(to, &lookup, None).await;
+        let Some(call) = newest(Lookup::Kind(CALLS.to_owned())).await? else { return Ok(Vec::new()) };
+        for later in [Lookup::Kind(RESULTS.to_owned()), Lookup::Phase] {
+            if newest(later).await?.is_some_and(|later| later.id > call.id) {
+                return Ok(Vec::new());
+            }
+        }
+        interruption::close(std::iter::once((&*call.kind, &*call.payload)), &[])
     }
 
     /// Ends the copy, and lets turns of the new tape begin. A tape of a session that nothing was copied to begins anew.

@@ -4,7 +4,7 @@ use super::quotas::limited;
 use super::sessions::{gated, listed, listed_ids, with_each_store};
 use super::{echo, say, serve, token};
 use crate::home;
-use bub_tests::{Gate, Serve, tape};
+use bub_tests::{Answer, Gate, Serve, Server, tape};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::thread::scope;
@@ -140,6 +140,22 @@ fn a_fork_does_not_wait_for_the_turn_of_its_source() {
     });
 }
 
+#[test]
+fn a_fork_at_a_call_goes_on_with_a_result_for_it() {
+    let home = home();
+    std::fs::write(home.workspace().join("notes.txt"), "the heron").expect("a file");
+    let call = || Answer::tool_call("fs_read", r#"{"path": "notes.txt"}"#);
+    let model = Server::new([call(), Answer::text("it is about a heron"), Answer::text("going on")]);
+    let serve = serve(&home, &model);
+    say(&serve, "http:a", "read it");
+    let calls = serve.get("/v1/sessions/http:a/entries?kind=tool_call");
+    let new = fork(&serve, "http:a", &json!({ "through": calls["entries"][0]["id"] }));
+    assert_eq!(say(&serve, &new, "and now")["model_output"], "going on");
+    let asked = model.requests()[2].messages();
+    let result = asked.iter().find(|message| message["role"] == "tool").expect("the call has a result");
+    assert!(result.to_string().contains("may or may not have run"), "{result}");
+}
+
 /// Two requests for one id: one of them makes the session.
 #[test]
 fn one_of_two_forks_to_an_id_is_made() {
@@ -164,7 +180,7 @@ fn a_long_tape_is_forked_in_pages_and_charged_to_a_quota() {
     let (home, model) = (home(), echo());
     let ada = limited(&home, "ada", "record_mib_per_day = 20");
     std::fs::create_dir_all(home.tapes_dir()).expect("a directory");
-    let text = "x".repeat(300);
+    let text = "x".repeat(1000);
     let line = |id: u64| {
         format!(
             "{{\"id\": {id}, \"kind\": \"message\", \"payload\": {{\"role\": \"user\", \"content\": \"{text}\"}}, \"meta\": {{}}, \"date\": \"2026-01-01T00:00:00+00:00\"}}\n"
@@ -178,7 +194,11 @@ fn a_long_tape_is_forked_in_pages_and_charged_to_a_quota() {
     let whole = json!({ "through": 100_000, "session_id": "http:whole" });
     ask().token(&ada).json(&whole).send().refused(429, "`record_mib_per_day`");
     assert!(!home.tape_file("http:whole").exists(), "an incomplete copy is removed");
+    let before = serve.program().peak();
     ask().json(&json!({ "through": 99_999, "session_id": "http:new" })).send().ok();
+    if let (Some(before), Some(after)) = (before, serve.program().peak()) {
+        assert!(after - before < 64 << 20, "a tape of 110 MB takes {} bytes of memory", after - before);
+    }
     let outline = serve.get("/v1/sessions/http:new/outline");
     assert_eq!((&outline["entries"], &outline["last"]), (&json!(99_989), &json!(99_999)));
     assert_eq!(serve.get("/v1/sessions/http:new/entries?after=498&max=2")["entries"][1]["id"], 510);

@@ -262,7 +262,7 @@ fn changing_a_session_needs_the_scopes_and_the_prefix_that_say_so() {
 }
 
 #[test]
-fn commands_are_listed_for_those_who_can_send_them() {
+fn commands_are_listed_for_tokens_that_can_send_them() {
     let (home, model) = (home(), echo());
     let reader = token(&home, "reader", "\"read\"", "");
     let speaker = token(&home, "speaker", "\"turns\"", "");

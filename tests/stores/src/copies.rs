@@ -109,3 +109,28 @@ pub async fn a_copy_that_ends_at_a_tainted_anchor_is_tainted(place: &Place) {
         assert_eq!(is_tainted, through > 2, "{through}");
     }
 }
+
+pub async fn a_copy_that_ends_at_a_call_has_a_result_for_it(place: &Place) {
+    let (store, dir) = (place.open(), tempfile::tempdir().unwrap());
+    let entry = |kind: &str, payload: &str| Draft::new(kind, payload, "{}").unwrap();
+    let call = r#"{"calls": [{"id": "a", "function": {"name": "x"}}, {"id": "b", "function": {"name": "y"}}]}"#;
+    let drafts = vec![
+        message("user", "go"),
+        entry("tool_call", call),
+        event("loop.step", "{}").unwrap(),
+        entry("tool_result", r#"{"results": ["one", "two"]}"#),
+        message("assistant", "done"),
+    ];
+    store.append(NAME, drafts, None).await.unwrap();
+    let tapes = tapes(&store, &dir);
+    for (through, added) in [(1, false), (2, true), (3, true), (4, false), (5, false)] {
+        let new = format!("aaaa__d{through}");
+        made(tapes.copy(NAME, &new, Some(through), None).await.unwrap().expect("it is new")).await;
+        let found = all(&*store, &new).await;
+        assert_eq!(found.len() as u64, through + u64::from(added), "{through}");
+        if added {
+            let last = found.last().unwrap();
+            assert!(last.is("tool_result") && last.payload.matches("may or may not have run").count() == 2, "{last:?}");
+        }
+    }
+}

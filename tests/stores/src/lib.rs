@@ -106,6 +106,7 @@ macro_rules! conformance {
                 copies::a_copy_has_the_ids_and_dates_of_its_source_up_to_an_entry
                 copies::a_copy_of_no_entries_begins_anew_and_a_failed_one_is_removed
                 copies::a_copy_that_ends_at_a_tainted_anchor_is_tainted
+                copies::a_copy_that_ends_at_a_call_has_a_result_for_it
             }
         }
     )* };
