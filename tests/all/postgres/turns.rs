@@ -199,6 +199,8 @@ fn check(asked: &[String], memory: &str) {
         "FROM follower",
         "log_events_1",
         "b.digest, b.hook, b.version",
+        " FROM plugin",
+        " INTO worker ",
     ];
     let is_behind = |statement: &&String| behind.iter().any(|part| statement.contains(part));
     let turn: Vec<_> = asked[begin..=end].iter().filter(|statement| !is_behind(statement)).collect();
