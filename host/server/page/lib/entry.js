@@ -60,6 +60,8 @@ export function toItems(entries) {
   // The first entry of the turn that a message began: a fork before the message leaves those out too.
   let begin = null;
   let open = null;
+  const taints = [];
+  const addTaint = (entry) => add(entry, 'note', { text: oneLine(entry.payload.data?.why ?? ''), isTaint: true });
   const add = (entry, type, fields) => items.push({ key: `${entry.id}`, type, id: entry.id, date: entry.date, ...fields });
   for (const entry of entries) {
     const payload = entry.payload ?? {};
@@ -71,6 +73,7 @@ export function toItems(entries) {
           if (step > 1 && isContinuation(text)) break;
           add(entry, 'user', { text: withoutHead(text), media, before: (begin ?? entry.id) - 1 });
           begin = null;
+          taints.splice(0).forEach(addTaint);
         } else {
           add(entry, payload.role === 'assistant' ? 'assistant' : 'note', { text, media });
         }
@@ -100,7 +103,8 @@ export function toItems(entries) {
   return items;
 
   function event(entry, { name, data = {} }) {
-    if (name === 'loop.start') { begin ??= entry.id; step = 1; }
+    if (name === 'message.taken') begin ??= entry.id;
+    else if (name === 'loop.start') { begin ??= entry.id; step = 1; }
     else if (name === 'loop.step.start') { step = data?.step ?? 1; begin ??= entry.id; }
     else if (name === 'loop.step') {
       if (open && items.includes(open)) open.elapsed = data?.elapsed_ms;
@@ -109,7 +113,10 @@ export function toItems(entries) {
     } else if (name === 'command') {
       add(entry, 'command', { raw: String(data?.raw ?? ''), text: String(data?.output ?? ''), isError: data?.status === 'error', elapsed: data?.elapsed_ms });
       begin = null;
-    } else if (name === 'turn.tainted') add(entry, 'note', { text: oneLine(data?.why ?? data?.source ?? name), isTaint: true });
+    } else if (name === 'turn.tainted') {
+      // It can stand before the message that began the turn, and is shown behind it.
+      if (begin === null) addTaint(entry); else taints.push(entry);
+    }
   }
 }
 

@@ -78,9 +78,10 @@ export function Bar({ parts, total, label, unit = '' }) {
 /** A share of a limit, which warns near it; with `isShare` a share of the whole. */
 export function Meter({ value, limit, label, isShare }) {
   const share = limit > 0 ? value / limit : 0;
+  const percent = Math.round(Math.min(100, 100 * share));
   const ref = useVars({ '--share': `${Math.min(100, 100 * share)}%` });
   return html`<div class=${`meter ${isShare ? 'is-share' : share >= 1 ? 'is-over' : share > 0.8 ? 'is-near' : ''}`} role="meter" aria-label=${label}
-    aria-valuemin="0" aria-valuemax=${limit} aria-valuenow=${Math.min(value, limit)}><span ref=${ref}></span></div>`;
+    aria-valuemin="0" aria-valuemax="100" aria-valuenow=${percent}><span ref=${ref}></span></div>`;
 }
 
 /** A date, with all of it as its title. */

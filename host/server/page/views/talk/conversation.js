@@ -46,7 +46,7 @@ export function Conversation({ session, me }) {
   useEffect(() => {
     if (live.state !== 'open') return;
     const { turn } = live;
-    refresh().then((isRead) => { if (isRead && turn?.isDone) live.forget(turn); });
+    refresh(false).then((isRead) => { if (isRead && turn?.isDone) live.forget(turn); });
   }, [live.state]);
   useEffect(() => { if (hasNavigated() && matchMedia('(pointer: fine)').matches) composer.current?.focus(); }, []);
 
@@ -99,7 +99,7 @@ export function Conversation({ session, me }) {
       <div class="thread">
         ${history.hasOlder && html`<div class="older" ref=${scroll.top}><${Button} kind="quiet" onClick=${scroll.older}>${t('Load older messages')}</${Button}></div>`}
         ${history.isBusy && !items.length && html`<${Busy} rows=${5} />`}
-        ${history.error && html`<${Failure} error=${history.error} retry=${history.reload} what=${t('Messages could not be loaded')} />`}
+        ${history.error && html`<${Failure} error=${history.error} retry=${() => history.reload()} what=${t('Messages could not be loaded')} />`}
         ${isEmpty && html`<${Welcome} me=${me} onPick=${(text) => composer.current.set(text)} />`}
         <${Items} items=${items} act=${act} />
         ${unsaved.filter((one) => !isSteering(one)).map(shownPending)}

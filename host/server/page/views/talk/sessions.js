@@ -11,9 +11,20 @@ import { clip, oneLine, randomId } from '../../lib/text.js';
 
 const FIRST = 120;
 
+const made = new Set();
+
 /** An id for a session that does not exist yet. */
 export function newSession(me) {
-  return `${me?.session_prefix ?? ''}http:${Date.now().toString(36)}-${randomId(5)}`;
+  const id = `${me?.session_prefix ?? ''}http:${Date.now().toString(36)}-${randomId(5)}`;
+  made.add(id);
+  return id;
+}
+
+/** Whether a session is known to have no tape: this page has made it up, or the list of all sessions lacks it. */
+export function isUnknown(session) {
+  const { list, isLoaded, hasMore } = sessions.value;
+  const isListed = list.some((one) => one.session_id === session);
+  return !isListed && (made.has(session) || (isLoaded && !hasMore));
 }
 
 export function SessionList({ current, me }) {
