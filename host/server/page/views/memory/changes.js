@@ -25,7 +25,15 @@ function Field({ label, name, place, onDone, multiline }) {
   </form>`;
 }
 
+/**
+ * Adds a line to the long-term memory.
+ * @param {{place: {runIn: string, scope?: string}, onDone: () => void}} props
+ */
 export const Add = (props) => html`<${Field} label=${t('Remember')} name="add" ...${props} />`;
+/**
+ * Adds to the notes of today.
+ * @param {{place: {runIn: string, scope?: string}, onDone: () => void}} props
+ */
 export const Note = (props) => html`<${Field} label=${t('Note of today')} name="daily" multiline ...${props} />`;
 
 /** The whole text, corrected. What another writer saved meanwhile is not overwritten unseen. */

@@ -22,6 +22,10 @@ import { useHistory } from './history.js';
 const NEAR_END = 80;
 const STEER_MS = 300;
 
+/**
+ * A session.
+ * @param {{session: string, me: object}} props
+ */
 export function Conversation({ session, me }) {
   const history = useHistory(session);
   const info = useSignal(sessions).list.find((one) => one.session_id === session) ?? { session_id: session };
