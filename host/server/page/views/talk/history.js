@@ -2,17 +2,20 @@
 import { useCallback, useEffect, useRef, useState } from '../../lib/html.js';
 import { get, path, query } from '../../lib/api.js';
 import { TALK_KINDS } from '../../lib/entry.js';
+import { isUnknown } from './sessions.js';
 
 const PAGE = 160;
 
 /**
  * The newest entries of a session, and the older ones as they are asked for.
- * @returns {{entries: object[], hasOlder: boolean, isBusy: boolean, isNew: boolean, error: Error|null, older: () => Promise<void>, refresh: () => Promise<boolean>, reload: () => void}}
+ * @returns {{entries: object[], hasOlder: boolean, isBusy: boolean, isNew: boolean, error: Error|null, older: () => Promise<void>, refresh: (isForced?: boolean) => Promise<boolean>, reload: () => void}}
  */
 export function useHistory(session) {
   const [state, setState] = useState({ entries: [], hasOlder: false, isBusy: true, isNew: false, error: null });
   const now = useRef(state);
-  const asking = useRef(null);
+  const asking = useRef(false);
+  // Where the next older page ends.
+  const before = useRef(null);
   const loading = useRef(null);
   const current = useRef(session);
   current.current = session;
@@ -20,14 +23,20 @@ export function useHistory(session) {
 
   const read = useCallback((range) => get(path`/v1/sessions/${session}/entries` + query({ ...range, kind: TALK_KINDS, max: PAGE })), [session]);
 
-  const reload = useCallback(() => (loading.current ??= load().finally(() => { loading.current = null; })), [session, read]);
+  const reload = useCallback((isForced = true) => (loading.current ??= load(isForced).finally(() => { loading.current = null; })), [session, read]);
 
-  async function load() {
+  async function load(isForced) {
+    // Nothing is asked for what does not exist yet.
+    if (!isForced && isUnknown(session)) {
+      set({ entries: [], hasOlder: false, isBusy: false, isNew: true, error: null });
+      return;
+    }
     set({ isBusy: true, error: null });
     try {
-      const { entries, more } = await read({});
+      const { entries, more, next } = await read({});
       if (current.current !== session) return;
-      set({ entries, hasOlder: more, isBusy: false, isNew: entries.length === 0, error: null });
+      before.current = next ?? entries[0]?.id ?? null;
+      set({ entries, hasOlder: more && before.current !== null, isBusy: false, isNew: entries.length === 0 && !more, error: null });
     } catch (error) {
       if (current.current !== session) return;
       // A session without a tape begins with its first message.
@@ -36,33 +45,41 @@ export function useHistory(session) {
   }
 
   const older = useCallback(async () => {
-    const first = now.current.entries[0];
-    if (!first || asking.current) return;
-    asking.current = read({ before: first.id });
+    if (asking.current || before.current === null) return;
+    asking.current = true;
     try {
-      const { entries, more } = await asking.current;
-      if (current.current === session) set({ entries: [...entries, ...now.current.entries], hasOlder: more && entries.length > 0 });
+      // With kinds a page can be empty and not the last one.
+      for (let hasMore = true; hasMore;) {
+        const { entries, more, next } = await read({ before: before.current });
+        if (current.current !== session) return;
+        const at = next ?? entries[0]?.id ?? null;
+        hasMore = more && at !== null && at < before.current;
+        before.current = hasMore ? at : null;
+        set({ entries: [...entries, ...now.current.entries], hasOlder: hasMore });
+        if (entries.length) break;
+      }
     } catch (error) {
       if (current.current === session) set({ error });
     } finally {
-      asking.current = null;
+      asking.current = false;
     }
   }, [session, read]);
 
-  const refresh = useCallback(async () => {
+  const refresh = useCallback(async (isForced = true) => {
     // What the tape got while it was read for the first time comes behind that.
     if (loading.current) await loading.current;
     const last = now.current.entries.at(-1)?.id;
-    if (last === undefined) { await reload(); return !now.current.error; }
+    if (last === undefined) { await reload(isForced); return !now.current.error; }
     try {
       let after = last;
       for (let hasMore = true; hasMore;) {
-        const { entries, more } = await read({ after });
+        const { entries, more, next } = await read({ after });
         if (current.current !== session) return false;
         const fresh = entries.filter((entry) => entry.id > now.current.entries.at(-1).id);
         if (fresh.length) set({ entries: [...now.current.entries, ...fresh], isNew: false, error: null });
-        hasMore = more && entries.length > 0;
-        after = entries.at(-1)?.id ?? after;
+        const at = next ?? entries.at(-1)?.id ?? after;
+        hasMore = more && at > after;
+        after = at;
       }
       if (now.current.error) set({ error: null });
       return true;
@@ -76,7 +93,7 @@ export function useHistory(session) {
     now.current = { entries: [], hasOlder: false, isBusy: true, isNew: false, error: null };
     setState(now.current);
     loading.current = null;
-    reload();
+    reload(false);
   }, [reload]);
 
   return { ...state, older, refresh, reload };
