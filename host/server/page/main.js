@@ -71,4 +71,6 @@ function App() {
 
 applyTheme();
 await setLanguage();
-render(html`<${App} />`, document.getElementById('app'));
+const app = document.getElementById('app');
+app.replaceChildren();
+render(html`<${App} />`, app);

@@ -21,6 +21,7 @@ export function listen() {
     if (fresh.length) announce(t('A tool call waits for your decision: {tool}', { tool: fresh.map((one) => one.tool).join(', ') }));
   };
   const end = sharedStream('/v1/approvals/stream', {
+    isSnapshot: true,
     onEvent: (name, data) => { if (name === 'approvals') take(Array.isArray(data) ? data : data?.approvals ?? []); },
     onState: (state) => {
       approvals.set({ ...approvals.value, state });

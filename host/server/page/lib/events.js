@@ -1,5 +1,5 @@
 // The events of all turns, and the list of sessions that they keep current.
-import { get, path, post, query } from './api.js';
+import { get, on, path, post, query } from './api.js';
 import { sharedStream } from './shared.js';
 import { signal } from './signal.js';
 
@@ -42,11 +42,13 @@ function follow(name, data) {
   }
 }
 
+on('connection', (isConnected) => { if (isConnected && sessions.value.error) later(); });
+
 let timer = null;
 
 function later() {
   clearTimeout(timer);
-  timer = setTimeout(() => { if (sessions.value.isLoaded) loadSessions(); }, 1200);
+  timer = setTimeout(() => { if (sessions.value.isLoaded || sessions.value.error) loadSessions(); }, 1200);
 }
 
 /** Changes fields of a session in the list. */

@@ -1,5 +1,6 @@
 // Hooks for requests, keys and custom properties.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from './html.js';
+import { on } from './api.js';
 import { hasKeys } from './prefs.js';
 
 /**
@@ -22,6 +23,8 @@ export function useAsync(run, inputs) {
     return () => abort.abort();
   }, [...inputs, round]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
+  const isOffline = Boolean(state.error?.isOffline);
+  useEffect(() => (isOffline ? on('connection', (isConnected) => { if (isConnected) reload(); }) : undefined), [isOffline]);
   const set = useCallback((value) => setState({ value, error: null, isBusy: false }), []);
   return { ...state, reload, set };
 }
@@ -91,6 +94,19 @@ export function useSettled(value, ms) {
     return () => clearTimeout(timer);
   }, [value, ms]);
   return settled;
+}
+
+/** Pixels of so many `rem`, whole ones. Wide screens have larger letters. */
+export function useRem(n) {
+  const read = () => Math.round(n * parseFloat(getComputedStyle(document.documentElement).fontSize));
+  const [pixels, setPixels] = useState(read);
+  useEffect(() => {
+    const changed = () => setPixels(read());
+    changed();
+    addEventListener('resize', changed);
+    return () => removeEventListener('resize', changed);
+  }, [n]);
+  return pixels;
 }
 
 /** Whether the page has the width of a phone. */

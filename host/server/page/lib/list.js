@@ -55,8 +55,9 @@ export function VirtualList({ count, height, row, rowClass, label, active, onAct
 
   useLayoutEffect(() => {
     space.current.style.setProperty('--total', `${drawn}px`);
+    box.current.style.setProperty('--row', `${height}px`);
     look();
-  }, [drawn, look]);
+  }, [drawn, height, look]);
 
   useEffect(() => {
     const observer = new ResizeObserver(scrolled);

@@ -4,7 +4,7 @@ import { Marked } from '../vendor/marked.js';
 import { Maths } from './maths.js';
 import { Code, ShowAll } from './ui.js';
 import { t } from './i18n.js';
-import { clip, printable } from './text.js';
+import { clip, lookUp, printable } from './text.js';
 
 // Characters of a message that are shown at first, and those that are read as Markdown at all.
 const CLAMP = 12_000;
@@ -40,13 +40,14 @@ const marked = new Marked({
 
 /**
  * A text of others, rendered as Markdown.
- * @param {{text: string, isWhole?: boolean}} props `isWhole`: nothing is cut, as in an answer that is being written
+ * @param {{text: string, isWhole?: boolean, max?: number}} props `isWhole`: nothing is cut, as in an answer that is being written;
+ *   `max`: the characters that are shown at first
  */
-export function Markdown({ text, isWhole: isAll }) {
+export function Markdown({ text, isWhole: isAll, max = CLAMP }) {
   const [isWhole, setWhole] = useState(false);
   const source = printable(text ?? '');
-  const isLong = !isAll && source.length > CLAMP;
-  const shown = isLong && !isWhole ? clip(source, CLAMP) : source;
+  const isLong = !isAll && source.length > max;
+  const shown = isLong && !isWhole ? clip(source, max) : source;
   const content = useMemo(() => render(shown), [shown]);
   return html`<div class="md" dir="auto">${content}
     ${isLong && html`<${ShowAll} isWhole=${isWhole} set=${setWhole} size=${source.length} />`}</div>`;
@@ -146,7 +147,7 @@ const NAMED = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0'
 
 function entities(text) {
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{1,8}));/gi, (all, decimal, hex, name) => {
-    if (name) return NAMED[name] ?? all;
+    if (name) return lookUp(NAMED, name, all);
     const code = decimal ? Number(decimal) : Number.parseInt(hex, 16);
     return code > 31 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? printable(String.fromCodePoint(code)) : all;
   });

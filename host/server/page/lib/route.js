@@ -11,7 +11,15 @@ export function parse(hash) {
 /** The current address. */
 export const route = signal(parse(location.hash));
 
-addEventListener('hashchange', () => route.set(parse(location.hash)));
+let isMoved = false;
+
+/** Whether the user has gone from one view to another, and not only opened the page. */
+export const hasNavigated = () => isMoved;
+
+addEventListener('hashchange', () => {
+  isMoved = true;
+  route.set(parse(location.hash));
+});
 
 /** The address of a view as an `href`. */
 export function hrefOf(view, ...parts) {

@@ -5,10 +5,11 @@ import { stream } from './api.js';
 /**
  * Opens a shared stream. Where the browser has no locks, which need a secure context, this page reads it itself.
  * @param {string} url
- * @param {{onEvent: (name: string, data: any) => void, onState?: (state: string) => void}} handlers
+ * @param {{onEvent: (name: string, data: any) => void, onState?: (state: string) => void, isSnapshot?: boolean}} options
+ *   `isSnapshot`: each event tells all there is, so a page that comes later is told the last one
  * @returns {() => void} closes it for this page
  */
-export function sharedStream(url, { onEvent, onState = () => {} }) {
+export function sharedStream(url, { onEvent, onState = () => {}, isSnapshot = false }) {
   if (!navigator.locks || !globalThis.BroadcastChannel) return stream(url, { onEvent, onState });
   const name = `bub:${url}`;
   const channel = new BroadcastChannel(name);
@@ -16,19 +17,20 @@ export function sharedStream(url, { onEvent, onState = () => {} }) {
   let close = null;
   let release = null;
   let state = null;
-  // What a page that comes later has missed: the last event of a stream that always sends everything.
+  let isEnded = false;
+  const tell = (message) => { if (!isEnded) channel.postMessage(message); };
   const kept = new Map();
 
   channel.onmessage = ({ data }) => {
     if (data.ask) {
       if (!close) return;
-      if (state) channel.postMessage({ state });
-      for (const [event, value] of kept) channel.postMessage({ event, value, isAgain: true });
+      if (state) tell({ state });
+      if (isSnapshot) for (const [event, value] of kept) tell({ event, value, isAgain: true });
     } else if (close) { /* This page reads the stream itself. */
     } else if (data.state) onState(data.state);
     else if (!data.isAgain || !kept.has(data.event)) { kept.set(data.event, data.value); onEvent(data.event, data.value); }
   };
-  channel.postMessage({ ask: true });
+  tell({ ask: true });
 
   navigator.locks.request(name, { signal: abort.signal }, () => new Promise((resolve) => {
     release = resolve;
@@ -36,17 +38,19 @@ export function sharedStream(url, { onEvent, onState = () => {} }) {
       onEvent: (event, value) => {
         kept.set(event, value);
         onEvent(event, value);
-        channel.postMessage({ event, value });
+        tell({ event, value });
       },
       onState: (now) => {
+        if (isEnded) return;
         state = now;
         onState(now);
-        channel.postMessage({ state: now });
+        tell({ state: now });
       },
     });
   })).catch(() => { /* Closed before this page had the lock. */ });
 
   return () => {
+    isEnded = true;
     close?.();
     release?.();
     abort.abort();

@@ -1,5 +1,5 @@
 // The frame around the views: navigation, notices, the live region and the sheet of keys.
-import { html, useEffect, useErrorBoundary, useRef, useState } from './html.js';
+import { html, useCallback, useEffect, useErrorBoundary, useRef, useState } from './html.js';
 import * as questions from './approvals.js';
 import * as events from './events.js';
 import { on, post } from './api.js';
@@ -27,13 +27,21 @@ export function Shell({ me, onSignOut }) {
   const at = useSignal(route);
   const waiting = useSignal(questions.approvals).list.length;
   const [sheet, setSheet] = useState(false);
-  const view = VIEWS[at.view] ? at.view : 'talk';
+  const view = Object.hasOwn(VIEWS, at.view) ? at.view : 'talk';
 
   useEffect(() => questions.listen(), []);
   useEffect(() => events.listen(), []);
   useEffect(() => {
     document.title = `${waiting ? `(${waiting}) ` : ''}${names()[view]} · Bub`;
   }, [view, waiting]);
+
+  // A screen reader hears which view was opened.
+  const before = useRef(view);
+  const opened = useCallback((name) => {
+    if (before.current === name) return;
+    before.current = name;
+    if (document.activeElement?.closest('main') === null) document.querySelector('main h1')?.focus({ preventScroll: true });
+  }, []);
 
   const chord = useRef(0);
   useKeys({
@@ -50,7 +58,7 @@ export function Shell({ me, onSignOut }) {
   return html`<div class="shell">
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById('main').focus(); }}>${t('Skip to content')}</a>
     <${Navigation} view=${view} waiting=${waiting} me=${me} onHelp=${() => setSheet(true)} onSignOut=${onSignOut} />
-    <main id="main" tabindex="-1"><${Offline} /><${View} key=${view} name=${view} route=${at} me=${me} /></main>
+    <main id="main" tabindex="-1"><${Offline} /><${View} key=${view} name=${view} route=${at} me=${me} onOpened=${opened} /></main>
     ${sheet && html`<${Sheet} onClose=${() => setSheet(false)} />`}
   </div>`;
 }
@@ -62,9 +70,8 @@ function Navigation({ view, waiting, me, onHelp, onSignOut }) {
   const code = useSignal(language);
   return html`<nav class="nav" aria-label=${t('Views')}>
     <ul class="nav-views">${Object.entries(names()).map(([key, name]) => html`<li key=${key}>
-      <a href=${hrefOf(key)} class=${key === view ? 'is-current' : ''} aria-current=${key === view ? 'page' : undefined}
-        aria-label=${key === 'decide' && waiting ? `${name}, ${tn(waiting, '{n} question', '{n} questions')}` : undefined}><${Icon} name=${key} /><span>${name}</span>
-        ${key === 'decide' && waiting > 0 && html`<span class="badge" aria-hidden="true">${waiting > 99 ? '99+' : waiting}</span>`}</a></li>`)}</ul>
+      <a href=${hrefOf(key)} class=${key === view ? 'is-current' : ''} aria-current=${key === view ? 'page' : undefined}><${Icon} name=${key} /><span>${name}</span>
+        ${key === 'decide' && waiting > 0 && html`<span class="badge" aria-hidden="true">${waiting > 99 ? '99+' : waiting}</span><span class="sr">${tn(waiting, '{n} question', '{n} questions')}</span>`}</a></li>`)}</ul>
     <div class="nav-foot">
       ${me?.workspace && html`<p class="nav-where" title=${oneLine(me.workspace, 300)}><bdi dir="auto">${oneLine(me.workspace.split('/').filter(Boolean).at(-1) ?? me.workspace, 60)}</bdi></p>`}
       ${me?.model && html`<p class="nav-where muted" title=${oneLine(me.model, 200)}><bdi dir="auto">${oneLine(me.model, 60)}</bdi></p>`}
@@ -80,7 +87,7 @@ function Navigation({ view, waiting, me, onHelp, onSignOut }) {
 
 const loaded = new Map();
 
-function View({ name, route: at, me }) {
+function View({ name, route: at, me, onOpened }) {
   const [state, setState] = useState({ view: loaded.get(name), error: null, round: 0 });
   const [crash, forgive] = useErrorBoundary((error) => console.error(error));
   useEffect(() => {
@@ -90,6 +97,7 @@ function View({ name, route: at, me }) {
       (error) => setState((last) => ({ ...last, error })),
     );
   }, [name, state.round]);
+  useEffect(() => { if (state.view) onOpened(name); }, [state.view]);
   if (crash) return html`<${Failure} error=${crash} what=${t('This view failed')} retry=${forgive} />`;
   if (state.error) return html`<${Failure} error=${state.error} retry=${() => setState((last) => ({ view: null, error: null, round: last.round + 1 }))} />`;
   return state.view ? html`<${state.view} route=${at} me=${me} />` : html`<${Busy} />`;
@@ -106,9 +114,9 @@ export function Notices() {
   const text = useSignal(spoken);
   const list = useSignal(notices);
   return html`<div id="live" class="sr" role="status" aria-live="polite" aria-atomic="true">${text}</div>
-    ${list.length > 0 && html`<ul class="notices" role="region" aria-label=${t('Notices')}>${list.map((one) => html`<li key=${one.id} class=${`notice is-${one.kind}`}>
+    ${list.length > 0 && html`<section aria-label=${t('Notices')}><ul class="notices">${list.map((one) => html`<li key=${one.id} class=${`notice is-${one.kind}`}>
       <span dir="auto">${one.text}</span>${one.action && html`<${Button} kind="quiet" onClick=${() => { dismiss(one.id); one.action.run(); }}>${one.action.label}</${Button}>`}
-      <${Button} icon="close" kind="quiet" label=${t('Dismiss')} onClick=${() => dismiss(one.id)} /></li>`)}</ul>`}`;
+      <${Button} icon="close" kind="quiet" label=${t('Dismiss')} onClick=${() => dismiss(one.id)} /></li>`)}</ul></section>`}`;
 }
 
 function Sheet({ onClose }) {

@@ -5,15 +5,17 @@
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+// They turn the order of what follows around, which no language needs.
+const OVERRIDES = /[\u202a-\u202e]/g;
 
 /** A text in which characters that reorder or hide other ones are shown by their code point. */
 export function visible(text) {
   return String(text).replace(/\r\n?/g, '\n').replace(HIDDEN, (c) => `⟨U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
 }
 
-/** A text in which control characters are shown by their symbols, as those of terminals. */
+/** A text in which control characters, as those of terminals, and overrides of direction are shown. */
 export function printable(text) {
-  return String(text).replace(CONTROLS, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)));
+  return String(text).replace(CONTROLS, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0))).replace(OVERRIDES, visible);
 }
 
 /** A text in one line, at most `max` characters. */
@@ -27,6 +29,11 @@ export function clip(text, max) {
   if (text.length <= max) return text;
   const end = /[\ud800-\udbff]/.test(text[max - 1]) ? max - 1 : max;
   return text.slice(0, end) + '…';
+}
+
+/** The value of a table for a key of others, which may be the name of something that every object has. */
+export function lookUp(table, key, otherwise) {
+  return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : otherwise;
 }
 
 /** JSON with indentation, or the text itself where it is none. */

@@ -1,6 +1,21 @@
 // A turn that runs, from the events of a session's stream.
 import { callOf, resultOf } from './entry.js';
 
+// How long calls took, by their ids. The tape has the time of a step only.
+const times = new Map();
+const MAX_TIMES = 2000;
+
+/** How long a call took in milliseconds, if this page has seen it run. */
+export const timeOf = (id) => (id ? times.get(id) : undefined);
+
+function remember(blocks) {
+  for (const block of blocks) if (block.id && block.took !== undefined) times.set(block.id, block.took);
+  for (const id of times.keys()) {
+    if (times.size <= MAX_TIMES) break;
+    times.delete(id);
+  }
+}
+
 /** A turn without events. `blocks` are `{type: 'text'|'reasoning'|'tool'|'retry'|'error', ...}`. */
 export function newTurn(name) {
   return { name, blocks: [], began: Date.now(), isDone: false, error: null, usage: null, missed: 0, results: 0 };
@@ -51,6 +66,7 @@ export function take(turn, name, data = {}) {
     case 'missed': now.missed += data.count ?? 0; break;
     case 'final':
       now.isDone = true;
+      remember(now.blocks);
       now.usage = data.usage ?? now.usage;
       now.error = data.error ?? now.error;
       now.output = data.model_output;

@@ -95,6 +95,7 @@ export default {
   'An attached image': '附带的图片',
   'running': '运行中',
   'no result': '没有结果',
+  '{time} with the model': '含模型共 {time}',
   'Arguments': '参数',
   'Error': '错误',
   'Result': '结果',

@@ -26,7 +26,7 @@ export default function Plugins({ route, me }) {
     onDragLeave: (event) => { if (!event.currentTarget.contains(event.relatedTarget)) setOver(false); },
     onDrop: (event) => { setOver(false); if (hasFiles(event)) { event.preventDefault(); take(event.dataTransfer.files); } },
   };
-  const tools = canChange && html`<input ref=${picker} type="file" accept=".wasm,application/wasm" class="sr" tabindex="-1" aria-hidden="true" onChange=${(event) => { take(event.currentTarget.files); event.currentTarget.value = ''; }} />
+  const tools = canChange && html`<input ref=${picker} type="file" accept=".wasm,application/wasm" hidden onChange=${(event) => { take(event.currentTarget.files); event.currentTarget.value = ''; }} />
     <${Button} icon="plus" kind="primary" onClick=${() => picker.current.click()}>${t('Add a plugin')}</${Button}>`;
   return html`<div class=${`view plugins ${isOver ? 'is-drop' : ''}`} ...${drop}><${Heading} tools=${tools}>${t('Plugins')}</${Heading}>
     <div class=${`split ${name ? 'has-one' : ''}`}><${Loaded} from=${from}>${(value) => html`

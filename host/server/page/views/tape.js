@@ -5,7 +5,7 @@ import { exportSession, loadSessions, onEvent, sessions, titleOf } from '../lib/
 import { useSignal } from '../lib/signal.js';
 import { number, short, t, tn } from '../lib/i18n.js';
 import { go, hrefOf, replace } from '../lib/route.js';
-import { Busy, Empty, Failure, Heading, Icon, Loaded, Menu, Others, Time, VirtualList, useAsync, useKeys, useNarrow } from '../lib/ui.js';
+import { Busy, Empty, Failure, Heading, Icon, Loaded, Menu, Others, Time, VirtualList, useAsync, useKeys, useNarrow, useRem } from '../lib/ui.js';
 import { clip, oneLine } from '../lib/text.js';
 import { Fork, Handoff } from './tape/actions.js';
 import { Detail } from './tape/detail.js';
@@ -39,7 +39,13 @@ async function outlineOf(session, signal) {
     return await get(path`/v1/sessions/${session}/outline`, { signal });
   } catch (error) {
     if (!error.isMissing) throw error;
-    const { entries } = await get(path`/v1/sessions/${session}/entries` + query({ max: 1 }), { signal });
+    let entries;
+    try {
+      ({ entries } = await get(path`/v1/sessions/${session}/entries` + query({ max: 1 }), { signal }));
+    } catch (failure) {
+      if (failure.status !== 404) throw failure;
+      return { entries: 0, first: 0, last: 0, kinds: {}, anchors: [] };
+    }
     const { anchors } = await get(path`/v1/sessions/${session}/anchors` + query({ max: 256 }), { signal });
     const last = entries.at(-1)?.id ?? 0;
     return { entries: last, first: 1, last, kinds: {}, anchors: anchors.map((one) => ({ id: one.id, name: one.payload?.name ?? '', date: one.date })) };
@@ -101,6 +107,9 @@ function Kinds({ outline, kinds, onChange }) {
       <i class=${`swatch hue-${hueOf(kind)}`}></i>${oneLine(kind, 24)} <span class="muted">${short(n)}</span></button>`)}</div>`;
 }
 
+// The section is marked once the list stands still.
+const SETTLE_MS = 120;
+
 function Entries({ session, outline, kinds, search, target, mark, open, onFork, onLeaveSearch }) {
   const isNarrow = useNarrow();
   const [, draw] = useState(0);
@@ -109,7 +118,8 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
   const [active, setActive] = useState(target);
   const [section, setSection] = useState(null);
   const shown = useRef(false);
-  const height = isNarrow ? 40 : 28;
+  const settling = useRef(0);
+  const height = useRem(isNarrow ? 2.85 : 2);
 
   const kindKey = kinds.join(',');
   // A filter keeps the place: the window opens around the active entry.
@@ -140,8 +150,10 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
 
   const range = useCallback((from, end) => {
     source.want(from, end);
-    setSection(sectionOf(outline.anchors, source.idAt(Math.min(end - 1, from + 4)) ?? 0));
+    clearTimeout(settling.current);
+    settling.current = setTimeout(() => setSection(sectionOf(outline.anchors, source.idAt(Math.min(end - 1, from + 4)) ?? 0)), SETTLE_MS);
   }, [source, outline.anchors]);
+  useEffect(() => () => clearTimeout(settling.current), []);
 
   const anchors = outline.anchors ?? [];
   const step = (by) => {
@@ -162,10 +174,8 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
     return entry ? `is-${entry.kind}` : '';
   };
   const isSearching = search.length > 1;
-  return html`<div class=${`tape-body ${target ? 'has-detail' : ''}`}>
-    ${anchors.length > 0 && html`<nav class="anchors" aria-label=${t('Anchors')}><h2 class="label">${t('Anchors')}</h2><ol>${anchors.map((one) => html`<li key=${one.id}>
-      <button type="button" class=${one.id === section ? 'is-current' : ''} aria-current=${one.id === section ? 'true' : undefined} onClick=${() => jump(one.id)}>
-        <bdi dir="auto">${oneLine(one.name, 80)}</bdi><span class="muted">${number(one.id)}</span></button></li>`)}</ol></nav>`}
+  return html`<div class=${`tape-body ${target ? 'has-detail' : ''} ${anchors.length ? 'has-anchors' : ''}`}>
+    <${Anchors} anchors=${anchors} section=${section} jump=${jump} />
     <div class="entries">
       ${isNarrow && anchors.length > 0 && html`<label class="field is-inline anchor-select"><span>${t('Anchor')}</span><select value=${section ?? ''} onChange=${(event) => jump(Number(event.currentTarget.value))}>
         ${anchors.map((one) => html`<option key=${one.id} value=${one.id} selected=${one.id === section}>${oneLine(one.name, 60)}</option>`)}</select></label>`}
@@ -178,6 +188,17 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
     ${target && html`<${Detail} session=${session} id=${target} known=${known(source, target)} mark=${mark(target)} onClose=${() => open(null)} onFork=${onFork}
       onShow=${isSearching ? () => jump(target) : null} />`}
   </div>`;
+}
+
+function Anchors({ anchors, section, jump }) {
+  const box = useRef(null);
+  useEffect(() => {
+    if (!box.current?.matches(':hover, :focus-within')) box.current?.querySelector('.is-current')?.scrollIntoView({ block: 'nearest' });
+  }, [section]);
+  // Hundreds of buttons are not made again for each step of scrolling.
+  return useMemo(() => (anchors.length ? html`<nav class="anchors" ref=${box} aria-label=${t('Anchors')}><h2 class="label">${t('Anchors')}</h2><ol>${anchors.map((one) => html`<li key=${one.id}>
+      <button type="button" class=${one.id === section ? 'is-current' : ''} aria-current=${one.id === section ? 'true' : undefined} onClick=${() => jump(one.id)}>
+        <bdi dir="auto">${oneLine(one.name, 80)}</bdi><span class="muted">${number(one.id)}</span></button></li>`)}</ol></nav>` : null), [anchors, section, jump]);
 }
 
 function known(source, id) {

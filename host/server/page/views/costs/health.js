@@ -6,7 +6,7 @@ import { notify } from '../../lib/notices.js';
 import { duration, number, t, tn } from '../../lib/i18n.js';
 import { hrefOf } from '../../lib/route.js';
 import { Button, Empty, Failure, Icon, Loaded, Meter, Others, useAction, useAsync } from '../../lib/ui.js';
-import { clip, oneLine, visible } from '../../lib/text.js';
+import { clip, lookUp, oneLine, visible } from '../../lib/text.js';
 import { Points } from './plots.js';
 
 const REFRESH_MS = 5000;
@@ -50,7 +50,7 @@ function stageText(stage) {
     'resolve-session': t('finds its session'), 'load-state': t('loads state'), 'build-prompt': t('builds the prompt'), 'run-model': t('runs the model'), 'run-model-stream': t('runs the model'),
     'before-tool-call': t('checks a tool call'), tools: t('calls a tool'), 'save-state': t('saves state'), 'render-outbound': t('renders the answer'), 'dispatch-outbound': t('delivers the answer'),
   };
-  return texts[stage] ?? oneLine(stage ?? '', 40);
+  return lookUp(texts, stage, oneLine(stage ?? '', 40));
 }
 
 function Ready() {
@@ -115,7 +115,7 @@ function Stages({ samples }) {
   const hooks = useMemo(() => {
     const sums = new Map();
     for (const { name, labels, value } of samples) {
-      const key = { bub_hook_calls_total: 'calls', bub_hook_seconds_total: 'seconds', bub_hook_faults_total: 'faults' }[name];
+      const key = lookUp({ bub_hook_calls_total: 'calls', bub_hook_seconds_total: 'seconds', bub_hook_faults_total: 'faults' }, name);
       if (!key) continue;
       const sum = sums.get(labels.hook) ?? { calls: 0, seconds: 0, faults: 0 };
       sum[key] += value;

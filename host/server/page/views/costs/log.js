@@ -2,7 +2,7 @@
 import { html, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../../lib/html.js';
 import { stream } from '../../lib/api.js';
 import { number, t, tn } from '../../lib/i18n.js';
-import { Button, Code, Empty, Icon, Missing, Select, VirtualList, useKeys } from '../../lib/ui.js';
+import { Button, Code, Empty, Icon, Missing, Select, VirtualList, useKeys, useRem } from '../../lib/ui.js';
 import { oneLine, visible } from '../../lib/text.js';
 
 const MAX_LINES = 5000;
@@ -42,6 +42,7 @@ export function Log({ me }) {
   const [isPaused, setPaused] = useState(false);
   const [active, setActive] = useState(-1);
   const { lines, state } = useLog(isPaused);
+  const height = useRem(1.85);
   const control = useRef(null);
   const follows = useRef(true);
   const field = useRef(null);
@@ -69,7 +70,7 @@ export function Log({ me }) {
       <${Button} aria-pressed=${isPaused} onClick=${() => setPaused(!isPaused)}>${isPaused ? t('Resume') : t('Pause')}</${Button}>
       <span class="muted small" role="status">${state === 'waiting' ? t('Reconnecting') : tn(found.length, '{n} line', '{n} lines', { n: number(found.length) })}</span></div>
     ${found.length === 0 ? html`<${Empty} title=${lines.length ? t('No matches') : t('The log is empty')} />`
-      : html`<${VirtualList} class="log-lines" label=${t('Lines of the log')} count=${found.length} height=${26} control=${control} active=${active} onActive=${setActive} onRange=${range}
+      : html`<${VirtualList} class="log-lines" label=${t('Lines of the log')} count=${found.length} height=${height} control=${control} active=${active} onActive=${setActive} onRange=${range}
           rowClass=${(index) => `is-log is-${found[index]?.level}`} row=${(index) => {
             const one = found[index];
             return one && html`<span class="log-at">${String(one.at).slice(11, 23)}</span><span class="log-level">${one.level}</span><bdi class="log-target" dir="auto">${oneLine(one.target ?? '', 60)}</bdi><bdi class="log-text" dir="auto">${oneLine(one.message ?? '', 400)}</bdi>`;

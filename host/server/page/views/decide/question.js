@@ -7,7 +7,7 @@ import { hrefOf } from '../../lib/route.js';
 import { sessions, titleOf } from '../../lib/events.js';
 import { useSignal } from '../../lib/signal.js';
 import { Button, Icon, Others, Time, useAction } from '../../lib/ui.js';
-import { clip, oneLine, visible } from '../../lib/text.js';
+import { clip, lookUp, oneLine, visible } from '../../lib/text.js';
 import { Arguments } from '../talk/messages.js';
 
 // A question that appears under a finger is not answered by it.
@@ -21,7 +21,7 @@ export function effectText(effect) {
     send: t('sends something out of this machine'),
     run: t('runs a program as you'),
   };
-  return texts[effect] ?? oneLine(effect ?? '', 60);
+  return lookUp(texts, effect, oneLine(effect ?? '', 60));
 }
 
 /** @param {{question: object, isHere?: boolean}} props `isHere`: it stands in its own session */
@@ -46,7 +46,7 @@ export function Question({ question, isHere }) {
   const decide = (decision) => { if (isReady) action.start(decision); };
   // The letters of the terminal, where the question has the focus.
   const pressed = (event) => {
-    const decision = { y: 'once', a: 'session', n: 'no', v: 'never' }[event.key];
+    const decision = lookUp({ y: 'once', a: 'session', n: 'no', v: 'never' }, event.key);
     if (!decision || event.ctrlKey || event.metaKey || event.altKey || event.target !== box.current) return;
     event.preventDefault();
     decide(decision);

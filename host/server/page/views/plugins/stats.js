@@ -2,7 +2,7 @@
 import { html } from '../../lib/html.js';
 import { duration, number, short, t } from '../../lib/i18n.js';
 import { Others } from '../../lib/ui.js';
-import { clip, oneLine } from '../../lib/text.js';
+import { clip, lookUp, oneLine } from '../../lib/text.js';
 
 /** The sums of a plugin's calls over its hooks. */
 export function sums(stats) {
@@ -13,7 +13,7 @@ export function sums(stats) {
 
 /** Where a plugin comes from, in words. */
 export function sourceText(source) {
-  return { embedded: t('embedded'), user: t('yours'), workspace: t('of the workspace') }[source] ?? oneLine(source ?? '', 30);
+  return lookUp({ embedded: t('embedded'), user: t('yours'), workspace: t('of the workspace') }, source, oneLine(source ?? '', 30));
 }
 
 /** The calls of a plugin by hook. */

@@ -1,5 +1,6 @@
 // Files that a message takes along.
 import { bytes, t } from '../../lib/i18n.js';
+import { lookUp } from '../../lib/text.js';
 
 export const MAX_FILES = 16;
 export const MAX_BYTES = 20_000_000;
@@ -9,7 +10,7 @@ const BY_NAME = { md: 'text/markdown', log: 'text/plain', rs: 'text/plain', toml
 function typeOf(file) {
   const named = file.type.split(';')[0];
   if (/^(?:image|audio|video|text|application)\/[\w.+-]+$/.test(named)) return named;
-  return BY_NAME[file.name.split('.').at(-1)?.toLowerCase()] ?? 'application/octet-stream';
+  return lookUp(BY_NAME, file.name.split('.').at(-1)?.toLowerCase(), 'application/octet-stream');
 }
 
 /**

@@ -103,9 +103,10 @@ export function Composer({ session, isRunning, onSend, onStop, control, disabled
     if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       send();
-    } else if (event.key === 'Escape' && isRunning) {
+    } else if (event.key === 'Escape') {
       event.preventDefault();
-      onStop();
+      // Outside of the field single keys are shortcuts again.
+      if (isRunning) onStop(); else box.current.blur();
     }
   };
 
@@ -128,7 +129,7 @@ export function Composer({ session, isRunning, onSend, onStop, control, disabled
       <${Button} icon="close" kind="quiet" label=${t('Remove {name}', { name: oneLine(file.filename ?? file.mime_type, 60) })}
         onClick=${() => setFiles(files.filter((_, other) => other !== n))} /></li>`)}</ul>`}
     <div class="composer-row">
-      <input ref=${input} type="file" multiple class="sr" tabindex="-1" aria-hidden="true"
+      <input ref=${input} type="file" multiple hidden
         onChange=${(event) => { add([...event.currentTarget.files]); event.currentTarget.value = ''; }} />
       <${Button} icon="clip" kind="quiet" label=${t('Attach files')} onClick=${() => input.current.click()} />
       <textarea ref=${box} rows="1" value=${text} dir="auto" aria-label=${t('Message')} aria-describedby=${hint} aria-autocomplete="list"

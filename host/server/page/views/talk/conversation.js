@@ -7,7 +7,7 @@ import { toItems } from '../../lib/entry.js';
 import { announce, notify } from '../../lib/notices.js';
 import { useSignal } from '../../lib/signal.js';
 import { t } from '../../lib/i18n.js';
-import { go, hrefOf } from '../../lib/route.js';
+import { go, hasNavigated, hrefOf } from '../../lib/route.js';
 import { Busy, Button, Dialog, Failure, Icon, Others, useAction } from '../../lib/ui.js';
 import { clip, oneLine } from '../../lib/text.js';
 import { Question } from '../decide/question.js';
@@ -20,6 +20,7 @@ import { SessionMenu, newSession } from './sessions.js';
 import { useHistory } from './history.js';
 
 const NEAR_END = 80;
+const STEER_MS = 300;
 
 export function Conversation({ session, me }) {
   const history = useHistory(session);
@@ -32,19 +33,27 @@ export function Conversation({ session, me }) {
 
   const refresh = history.refresh;
   const settle = useCallback(async (turn) => {
-    await refresh();
-    live.forget(turn);
+    // What cannot be read now stays as it was streamed.
+    if (await refresh()) live.forget(turn);
   }, [refresh]);
   const live = useLive(session, settle);
-  const isRunning = Boolean(live.turn && !live.turn.isDone) || (!live.turn && Boolean(info.running));
+  const isSending = pending.some((one) => one.state === 'sending');
+  const isRunning = Boolean(live.turn && !live.turn.isDone) || (!live.turn && (Boolean(info.running) || isSending));
 
   // The answer to a message comes over the stream; its response says that the tape has it, also without a stream.
   useEffect(() => onFinished((message) => { if (message.session === session) refresh(); }), [session, refresh]);
   // What was missed while the connection was broken is on the tape.
-  useEffect(() => { if (live.state === 'open') refresh(); }, [live.state]);
+  useEffect(() => {
+    if (live.state !== 'open') return;
+    const { turn } = live;
+    refresh().then((isRead) => { if (isRead && turn?.isDone) live.forget(turn); });
+  }, [live.state]);
+  useEffect(() => { if (hasNavigated() && matchMedia('(pointer: fine)').matches) composer.current?.focus(); }, []);
 
   const items = useMemo(() => markLast(toItems(history.entries)), [history.entries]);
   // A message that the tape has is shown from there.
+  const last = useRef(0);
+  last.current = history.entries.at(-1)?.id ?? 0;
   const users = useMemo(() => items.filter((item) => item.type === 'user' || item.type === 'command').slice(-24), [items]);
   const unsaved = pending.filter((one) => !isOnTape(one, users));
   useEffect(() => {
@@ -60,8 +69,7 @@ export function Conversation({ session, me }) {
 
   const submit = useCallback((text, media) => {
     scroll.toEnd();
-    send(session, text, media).then(() => loadSessions());
-    patch(session, { running: true });
+    send(session, text, media, last.current).then(() => loadSessions());
   }, [session]);
 
   const stop = useCallback(async () => {
@@ -74,6 +82,10 @@ export function Conversation({ session, me }) {
     }
   }, [session]);
 
+  // What is sent while a turn runs stands below what the turn has said.
+  const isSteering = (one) => Boolean(live.turn) && Date.parse(one.sent) > live.turn.began + STEER_MS;
+  const shownPending = (one) => html`<${Pending} key=${one.key} message=${one} onRetry=${() => send(one.session, one.content, one.media, one.after, one.key)}
+    onDrop=${() => { composer.current.set(one.content, one.media.map((file) => ({ ...file, size: Math.round(file.url.length * 0.75) }))); drop(one.key); }} />`;
   const canSend = !me?.scopes || me.scopes.includes('turns') || me.scopes.includes('admin');
   const isEmpty = !history.isBusy && !history.error && !items.length && !unsaved.length && !live.turn;
   return html`<section class="conversation" aria-label=${t('Conversation')} ...${dropTarget(composer)}>
@@ -90,9 +102,9 @@ export function Conversation({ session, me }) {
         ${history.error && html`<${Failure} error=${history.error} retry=${history.reload} what=${t('Messages could not be loaded')} />`}
         ${isEmpty && html`<${Welcome} me=${me} onPick=${(text) => composer.current.set(text)} />`}
         <${Items} items=${items} act=${act} />
-        ${unsaved.map((one) => html`<${Pending} key=${one.key} message=${one} onRetry=${() => send(one.session, one.content, one.media, one.key)}
-          onDrop=${() => { composer.current.set(one.content, one.media.map((file) => ({ ...file, size: Math.round(file.url.length * 0.75) }))); drop(one.key); }} />`)}
+        ${unsaved.filter((one) => !isSteering(one)).map(shownPending)}
         ${live.turn && html`<${Live} turn=${live.turn} version=${live.version} />`}
+        ${unsaved.filter(isSteering).map(shownPending)}
         ${!live.turn && isRunning && html`<p class="working"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> ${t('A turn runs')}</p>`}
         ${questions.map((one) => html`<${Question} key=${one.id} question=${one} isHere />`)}
         <${Follow} scroll=${scroll} version=${`${live.version} ${items.length} ${unsaved.length} ${questions.length}`} />
@@ -105,9 +117,21 @@ export function Conversation({ session, me }) {
   </section>`;
 }
 
+// Entries of one block of messages. A browser lays out the blocks in sight only, so that thousands of messages cost a key
+// that is typed nothing. Blocks follow from ids, so older and newer messages leave the others where they are.
+const BLOCK = 128;
+
 function Items({ items, act }) {
   // Rendered again only for other items, not for each piece of an answer.
-  return useMemo(() => html`<div class="items">${items.map((item) => html`<${Item} key=${item.key} item=${item} act=${act} />`)}</div>`, [items, act]);
+  return useMemo(() => {
+    const blocks = new Map();
+    for (const item of items) {
+      const key = Math.floor(item.id / BLOCK);
+      if (!blocks.has(key)) blocks.set(key, []);
+      blocks.get(key).push(html`<${Item} key=${item.key} item=${item} act=${act} />`);
+    }
+    return html`<div class="items">${[...blocks].map(([key, list]) => html`<div key=${key} class="block">${list}</div>`)}</div>`;
+  }, [items, act]);
 }
 
 function markLast(items) {
@@ -118,8 +142,7 @@ function markLast(items) {
 
 function isOnTape(message, users) {
   const said = (item) => (item.type === 'command' ? `,${item.raw}` : item.text).trim();
-  const since = Date.parse(message.sent) - 60_000;
-  return users.some((item) => said(item).includes(message.content.trim()) && Date.parse(item.date) >= since && message.state !== 'failed');
+  return message.state !== 'failed' && users.some((item) => item.id > (message.after ?? 0) && said(item).includes(message.content.trim()));
 }
 
 async function sendInFork(session, item, text, media = fromTape(item.media)) {
@@ -201,7 +224,7 @@ function useScroll(history) {
 
   // Messages get their height when they come into sight; the end stays in sight meanwhile.
   useEffect(() => {
-    const observer = new ResizeObserver(() => { if (follows.current) box.current.scrollTop = box.current.scrollHeight; });
+    const observer = new ResizeObserver(() => { if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight; });
     observer.observe(box.current.firstElementChild);
     observer.observe(box.current);
     return () => observer.disconnect();

@@ -7,19 +7,22 @@ const PAGE = 160;
 
 /**
  * The newest entries of a session, and the older ones as they are asked for.
- * @returns {{entries: object[], hasOlder: boolean, isBusy: boolean, isNew: boolean, error: Error|null, older: () => Promise<void>, refresh: () => Promise<void>, reload: () => void}}
+ * @returns {{entries: object[], hasOlder: boolean, isBusy: boolean, isNew: boolean, error: Error|null, older: () => Promise<void>, refresh: () => Promise<boolean>, reload: () => void}}
  */
 export function useHistory(session) {
   const [state, setState] = useState({ entries: [], hasOlder: false, isBusy: true, isNew: false, error: null });
   const now = useRef(state);
   const asking = useRef(null);
+  const loading = useRef(null);
   const current = useRef(session);
   current.current = session;
   const set = (fields) => { now.current = { ...now.current, ...fields }; setState(now.current); };
 
   const read = useCallback((range) => get(path`/v1/sessions/${session}/entries` + query({ ...range, kind: TALK_KINDS, max: PAGE })), [session]);
 
-  const reload = useCallback(async () => {
+  const reload = useCallback(() => (loading.current ??= load().finally(() => { loading.current = null; })), [session, read]);
+
+  async function load() {
     set({ isBusy: true, error: null });
     try {
       const { entries, more } = await read({});
@@ -30,7 +33,7 @@ export function useHistory(session) {
       // A session without a tape begins with its first message.
       set(error.status === 404 ? { entries: [], hasOlder: false, isBusy: false, isNew: true } : { isBusy: false, error });
     }
-  }, [session, read]);
+  }
 
   const older = useCallback(async () => {
     const first = now.current.entries[0];
@@ -47,26 +50,32 @@ export function useHistory(session) {
   }, [session, read]);
 
   const refresh = useCallback(async () => {
+    // What the tape got while it was read for the first time comes behind that.
+    if (loading.current) await loading.current;
     const last = now.current.entries.at(-1)?.id;
-    if (last === undefined) { await reload(); return; }
+    if (last === undefined) { await reload(); return !now.current.error; }
     try {
       let after = last;
       for (let hasMore = true; hasMore;) {
         const { entries, more } = await read({ after });
-        if (current.current !== session) return;
+        if (current.current !== session) return false;
         const fresh = entries.filter((entry) => entry.id > now.current.entries.at(-1).id);
         if (fresh.length) set({ entries: [...now.current.entries, ...fresh], isNew: false, error: null });
         hasMore = more && entries.length > 0;
         after = entries.at(-1)?.id ?? after;
       }
+      if (now.current.error) set({ error: null });
+      return true;
     } catch (error) {
       if (current.current === session && error.status !== 404) set({ error });
+      return false;
     }
   }, [session, read, reload]);
 
   useEffect(() => {
     now.current = { entries: [], hasOlder: false, isBusy: true, isNew: false, error: null };
     setState(now.current);
+    loading.current = null;
     reload();
   }, [reload]);
 

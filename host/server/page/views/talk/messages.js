@@ -4,6 +4,10 @@ import { Markdown } from '../../lib/markdown.js';
 import { Button, Code, Icon, Menu, Others, Time, copy } from '../../lib/ui.js';
 import { bytes, duration, t, tn } from '../../lib/i18n.js';
 import { clip, oneLine, pretty, visible } from '../../lib/text.js';
+import { timeOf } from '../../lib/turns.js';
+
+// A long text that the user pasted is not what the conversation is read for.
+const USER_CLAMP = 3000;
 
 /** An item of a conversation; `act` has what its buttons do. */
 export function Item({ item, act }) {
@@ -32,7 +36,7 @@ function User({ item, act }) {
     { label: t('Show on the tape'), icon: 'tape', run: () => act.tape(item) },
   ];
   return html`<article class="msg user" aria-label=${t('You')}>
-    <div class="bubble">${item.text && html`<${Markdown} text=${item.text} />`}<${Media} media=${item.media} /></div>
+    <div class="bubble">${item.text && html`<${Markdown} text=${item.text} max=${USER_CLAMP} />`}<${Media} media=${item.media} /></div>
     ${actions && html`<footer class="msg-foot"><${Menu} label=${t('Actions for this message')} items=${actions} /><${Time} at=${item.date} /></footer>`}
   </article>`;
 }
@@ -58,7 +62,7 @@ function Command({ item }) {
 export function Pending({ message, onRetry, onDrop }) {
   const failed = message.state === 'failed';
   return html`<article class=${`msg user is-pending ${failed ? 'is-failed' : ''}`} aria-label=${t('You')}>
-    <div class="bubble"><${Markdown} text=${message.content} />
+    <div class="bubble"><${Markdown} text=${message.content} max=${USER_CLAMP} />
       <${Media} media=${message.media.map((one) => ({ name: one.filename, mime: one.mime_type, url: one.url }))} /></div>
     <footer class="msg-foot">
       ${message.state === 'waiting' && html`<span class="muted">${t('Waiting for the connection to retry.')}</span>`}
@@ -90,18 +94,19 @@ function Attachment({ media: { name, mime, url } }) {
 /** Calls of tools, folded. */
 export function Calls({ calls, elapsed }) {
   return html`${calls.map((call, n) => html`<${Call} key=${call.id ?? n} call=${call} />`)}
-    ${elapsed !== undefined && calls.length > 1 && html`<p class="muted small">${tn(calls.length, '{n} call', '{n} calls')} · ${duration(elapsed)}</p>`}`;
+    ${elapsed !== undefined && html`<p class="muted small">${tn(calls.length, '{n} call', '{n} calls')} · ${t('{time} with the model', { time: duration(elapsed) })}</p>`}`;
 }
 
 /** One call: its name and state, and what it was given and answered when it is unfolded. */
 export function Call({ call, isRunning }) {
   const [isOpen, setOpen] = useState(false);
   const isError = call.failed || call.result?.isError;
+  const took = call.took ?? timeOf(call.id);
   const state = isRunning ? t('running') : isError ? t('failed') : call.result ? t('done') : t('no result');
   return html`<details class=${`call ${isError ? 'is-error' : ''} ${isRunning ? 'is-running' : ''}`} open=${isOpen} onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary><${Icon} name=${isError ? 'warn' : 'tool'} /><${Others} class="call-name">${clip(call.name, 80)}</${Others}>
       <span class="call-args" dir="auto">${gist(call.args)}</span>
-      <span class="call-state">${state}${call.took !== undefined && html` · ${duration(call.took)}`}</span></summary>
+      <span class="call-state">${state}${took !== undefined && html` · ${duration(took)}`}</span></summary>
     ${isOpen && html`<div class="call-body"><h3 class="label">${t('Arguments')}</h3><${Arguments} text=${call.args} />
       ${call.result && html`<h3 class="label">${isError ? t('Error') : t('Result')}</h3><${Code} text=${call.result.text} label=${t('Result')} max=${3000} />`}
       ${call.failed && !call.result && html`<p class="is-error" dir="auto">${visible(clip(String(call.failed), 500))}</p>`}</div>`}

@@ -6,9 +6,13 @@ import { signal } from '../../lib/signal.js';
 import { randomId } from '../../lib/text.js';
 
 const KEY = 'outbox';
+const DONE_MS = 4000;
 const PAUSES_MS = [1000, 2000, 5000, 10_000, 15_000];
 
-/** `{key, session, content, media, state: 'sending'|'waiting'|'done'|'failed', error, sent}` in the order of sending. */
+/**
+ * `{key, session, content, media, after, state: 'sending'|'waiting'|'done'|'failed', error, sent}` in the order of sending.
+ * `after` is the last entry that the tape had: the message comes behind it.
+ */
 export const outbox = signal([]);
 
 const finished = new Set();
@@ -21,7 +25,7 @@ export function onFinished(listener) {
 
 function store() {
   const kept = outbox.value.filter((one) => !one.media.length && one.state !== 'failed' && one.state !== 'done');
-  save(KEY, kept.length ? kept.map(({ key, session, content, sent }) => ({ key, session, content, sent })) : null);
+  save(KEY, kept.length ? kept.map(({ key, session, content, after }) => ({ key, session, content, after })) : null);
 }
 
 function change(key, fields) {
@@ -36,8 +40,8 @@ export function drop(key) {
 }
 
 /** Sends a message; the result of its turn. */
-export async function send(session, content, media = [], key = `page-${randomId(16)}`) {
-  const message = { key, session, content, media, state: 'sending', error: null, sent: new Date().toISOString() };
+export async function send(session, content, media = [], after = 0, key = `page-${randomId(16)}`) {
+  const message = { key, session, content, media, after, state: 'sending', error: null, sent: new Date().toISOString() };
   outbox.set([...outbox.value.filter((one) => one.key !== key), message]);
   store();
   const body = { content, session_id: session, ...(media.length && { media }) };
@@ -45,6 +49,8 @@ export async function send(session, content, media = [], key = `page-${randomId(
     try {
       const outcome = await api('POST', '/v1/turns', body, { headers: { 'Idempotency-Key': key } });
       change(key, { state: 'done', outcome });
+      // The tape has the message now, in whatever form.
+      setTimeout(() => drop(key), DONE_MS);
       for (const listener of [...finished]) listener({ ...message, outcome });
       return outcome;
     } catch (error) {
@@ -78,5 +84,5 @@ function pause(ms) {
 
 /** Sends again what was on its way when the page was closed. */
 export function resume() {
-  for (const { key, session, content } of load(KEY, [])) send(session, content, [], key);
+  for (const { key, session, content, after } of load(KEY, [])) send(session, content, [], after, key);
 }

@@ -37,7 +37,7 @@ export function SessionList({ current, me }) {
         <input ref=${field} type="search" value=${search} placeholder=${t('Search sessions')} onInput=${(event) => { setSearch(event.currentTarget.value); setMax(FIRST); }} /></label>
       <${Button} icon="plus" label=${t('New session')} kind="primary" onClick=${() => go('talk', newSession(me))} />
     </div>
-    ${error && html`<${Failure} error=${error} retry=${loadSessions} what=${t('Sessions could not be loaded')} />`}
+    ${error && !list.length && html`<${Failure} error=${error} retry=${loadSessions} what=${t('Sessions could not be loaded')} />`}
     ${!isLoaded && !error && html`<${Busy} rows=${6} />`}
     ${isLoaded && !list.length && html`<${Empty} title=${t('No sessions yet')}>${t('A session begins with its first message.')}</${Empty}>`}
     ${isLoaded && list.length > 0 && !found.length && html`<${Empty} title=${t('No matches')}>${t('No session has these words in its name, ID or first message.')}</${Empty}>`}

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from '../../lib/html.js';
 import { get, path, query } from '../../lib/api.js';
 import { contentOf } from '../../lib/entry.js';
 import { duration, number, short, t, tn } from '../../lib/i18n.js';
-import { Bar, Busy, Button, Failure, Missing, Others, Select, useAsync } from '../../lib/ui.js';
+import { Bar, Busy, Button, Failure, Missing, Others, Select, useAsync, useNarrow } from '../../lib/ui.js';
 import { clip, visible } from '../../lib/text.js';
 
 /** The selection of a selector, with its ids as sets; `null` where none is asked for. */
@@ -21,6 +21,7 @@ export function useSelection(session, selector, prompt, version) {
  */
 export function Request({ first, second, selectors, active, chosen, other, onChoose, onOther, prompt, onPrompt }) {
   const [isOpen, setOpen] = useState(false);
+  const isNarrow = useNarrow();
   if (first.error?.isMissing) return html`<div class="request"><${Missing} what=${t('what the model sees')} /></div>`;
   const names = selectors.map((name) => [name, name === active ? t('{name} (active)', { name }) : name]);
   const a = first.value;
@@ -28,10 +29,10 @@ export function Request({ first, second, selectors, active, chosen, other, onCho
   return html`<section class="request" aria-label=${t('The next request')}>
     <div class="request-head">
       <h2>${t('The next request')}</h2>
-      ${selectors.length > 0 && html`<${Select} label=${t('Selector')} value=${chosen || active} options=${names} onChange=${onChoose} />
+      ${selectors.length > 0 && (isOpen || !isNarrow) && html`<${Select} label=${t('Selector')} value=${chosen || active} options=${names} onChange=${onChoose} />
         <${Select} label=${t('beside')} value=${other ?? ''} options=${[['', t('none')], ...selectors.filter((name) => name !== (chosen || active)).map((name) => [name, name])]}
           onChange=${(name) => onOther(name || null)} />`}
-      <${Prompt} value=${prompt} onChange=${onPrompt} />
+      ${(isOpen || !isNarrow) && html`<${Prompt} value=${prompt} onChange=${onPrompt} />`}
       <${Button} kind="quiet" icon=${isOpen ? 'down' : 'right'} aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${t('Details')}</${Button}>
     </div>
     <${One} from=${first} isOpen=${isOpen} name=${chosen || active} />

@@ -2,12 +2,12 @@
 import { h } from '../../lib/html.js';
 import { nameOf, summary } from '../../lib/entry.js';
 import { language, t, when } from '../../lib/i18n.js';
-import { oneLine } from '../../lib/text.js';
+import { lookUp, oneLine } from '../../lib/text.js';
 
 const HUES = { message: 0, system: 7, tool_call: 1, tool_result: 5, anchor: 3, error: 4, event: 6 };
 
 /** The number of the colour of a kind. */
-export const hueOf = (kind) => HUES[kind] ?? 7;
+export const hueOf = (kind) => lookUp(HUES, kind, 7);
 
 const texts = new WeakMap();
 
