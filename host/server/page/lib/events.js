@@ -86,6 +86,19 @@ export function loadSessions() {
   return loading;
 }
 
+const KNOWN_MS = 300;
+
+/** Whether the list, which is read again for that, lacks a session. What cannot be told in a short time is not new. */
+export async function isNewSession(session) {
+  const isListed = () => sessions.value.list.some((one) => one.session_id === session);
+  if (isListed()) return false;
+  // A reading that has begun already may be older than the session.
+  const read = loading ? loading.then(loadSessions) : loadSessions();
+  const isRead = await Promise.race([read.then(() => true), new Promise((resolve) => setTimeout(resolve, KNOWN_MS, false))]);
+  const { isLoaded, hasMore, error } = sessions.value;
+  return isRead && isLoaded && !hasMore && !error && !isListed();
+}
+
 /** What a session is called where it is shown. */
 export function titleOf(session) {
   return session?.name || session?.first_words || session?.session_id || '';

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from '../../lib/html.js';
 import { get, path, query } from '../../lib/api.js';
 import { TALK_KINDS } from '../../lib/entry.js';
+import { isNewSession } from '../../lib/events.js';
 
 const PAGE = 160;
 
@@ -20,12 +21,14 @@ export function useHistory(session) {
 
   const read = useCallback((range) => get(path`/v1/sessions/${session}/entries` + query({ ...range, kind: TALK_KINDS, max: PAGE })), [session]);
 
-  const reload = useCallback(() => (loading.current ??= load().finally(() => { loading.current = null; })), [session, read]);
+  const reload = useCallback((isFirst) => (loading.current ??= load(isFirst).finally(() => { loading.current = null; })), [session, read]);
 
-  async function load() {
+  async function load(isFirst) {
     set({ isBusy: true, error: null });
     try {
-      const { entries, more } = await read({});
+      // A browser logs an answer 404 as an error, so a tape that does not exist yet is not asked for at first.
+      const isNew = isFirst && await isNewSession(session);
+      const { entries, more } = isNew ? { entries: [], more: false } : await read({});
       if (current.current !== session) return;
       set({ entries, hasOlder: more, isBusy: false, isNew: entries.length === 0, error: null });
     } catch (error) {
@@ -76,8 +79,10 @@ export function useHistory(session) {
     now.current = { entries: [], hasOlder: false, isBusy: true, isNew: false, error: null };
     setState(now.current);
     loading.current = null;
-    reload();
+    reload(true);
   }, [reload]);
 
-  return { ...state, older, refresh, reload };
+  const again = useCallback(() => reload(), [reload]);
+
+  return { ...state, older, refresh, reload: again };
 }
