@@ -10,6 +10,8 @@ import { Add } from './plugins/add.js';
 import { Plugin } from './plugins/plugin.js';
 import { sourceText, sums } from './plugins/stats.js';
 
+const REFRESH_MS = 15_000;
+
 export default function Plugins({ route, me }) {
   const [name] = route.parts;
   const from = useAsync((signal) => get('/v1/plugins', { signal }), []);
@@ -17,6 +19,13 @@ export default function Plugins({ route, me }) {
   const [isOver, setOver] = useState(false);
   const picker = useRef(null);
   useEffect(() => onEvent((event) => { if (event === 'plugins-changed' || event === 'plugin-fault') from.reload(); }), []);
+  // A server that tells no changes is asked from time to time, and when the page comes into sight again.
+  useEffect(() => {
+    const look = () => { if (!document.hidden) from.reload(); };
+    const timer = setInterval(look, REFRESH_MS);
+    document.addEventListener('visibilitychange', look);
+    return () => { clearInterval(timer); document.removeEventListener('visibilitychange', look); };
+  }, []);
   const canChange = !me?.scopes || me.scopes.includes('admin');
 
   const take = (given) => { const one = [...given][0]; if (one && canChange) setFile(one); };

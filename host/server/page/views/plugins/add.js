@@ -11,6 +11,18 @@ import { change } from './plugin.js';
 
 const nameOf = (file) => file.name.replace(/\.wasm$/i, '').replace(/[^\w.-]+/g, '-').slice(0, 64) || 'plugin';
 
+/** What other bytes of a plugin ask for and offer, compared with those before. */
+function changesOf(before, after) {
+  const wants = (plugin) => new Map((plugin.wants ?? []).map((want) => [want.grant, want.means]));
+  const compare = (a, b, gone, fresh) => [...[...b].filter((one) => !a.includes(one)).map(fresh), ...[...a].filter((one) => !b.includes(one)).map(gone)];
+  const [old, now] = [wants(before), wants(after)];
+  return [
+    ...compare([...old.keys()], [...now.keys()], (grant) => t('no longer asks for {grant}', { grant }), (grant) => t('asks for {grant}: {means}', { grant, means: now.get(grant) ?? '' })),
+    ...compare(before.hooks ?? [], after.hooks ?? [], (name) => t('no longer has the hook {name}', { name }), (name) => t('has the hook {name}', { name })),
+    ...compare(before.tools ?? [], after.tools ?? [], (name) => t('no longer has the tool {name}', { name }), (name) => t('has the tool {name}', { name })),
+  ];
+}
+
 export function Add({ file, onClose, onDone }) {
   const [name, setName] = useState(nameOf(file));
   const [found, setFound] = useState(null);
@@ -32,10 +44,11 @@ export function Add({ file, onClose, onDone }) {
     go('plugins', found.name);
   });
   const candidate = found?.candidate;
+  const changes = candidate && found.before ? found.changes ?? changesOf(found.before, candidate) : [];
   const isOther = found && found.name !== name;
   const actions = html`<${Button} onClick=${onClose}>${t('Cancel')}</${Button}>
     ${isOther || !found ? html`<${Button} busy=${inspect.isBusy} disabled=${!name} onClick=${() => inspect.start()}>${t('Inspect')}</${Button}>`
-      : html`<${Button} kind="primary" busy=${add.isBusy} onClick=${() => add.start()}>${found.before ? t('Replace') : t('Add')}</${Button}>`}`;
+      : html`<${Button} kind="primary" busy=${add.isBusy} disabled=${found.shared} onClick=${() => add.start()}>${found.before ? t('Replace') : t('Add')}</${Button}>`}`;
   return html`<${Dialog} title=${found?.before ? t('Replace a plugin') : t('Add a plugin')} class="is-wide" onClose=${onClose} actions=${actions}>
     <label class="field"><span>${t('Name')}</span><input type="text" value=${name} pattern="[A-Za-z0-9._-]+" maxlength="64" onInput=${(event) => setName(event.currentTarget.value.trim())} /></label>
     <p class="muted small"><bdi dir="auto">${oneLine(file.name, 80)}</bdi> · ${bytes(file.size)}</p>
@@ -44,8 +57,9 @@ export function Add({ file, onClose, onDone }) {
     ${candidate && html`
       <p dir="auto"><b>${visible(clip(candidate.version ?? '', 30))}</b> ${visible(clip(candidate.about ?? '', 500))}</p>
       ${found.before && html`<p class="note"><span>${t('It replaces version {version}.', { version: visible(clip(found.before.version ?? '?', 30)) })}</span></p>`}
-      ${found.changes?.length > 0 && html`<div><h3 class="label">${t('What changes')}</h3><ul class="bullets">${found.changes.map((text, n) => html`<li key=${n} dir="auto">${visible(clip(text, 400))}</li>`)}</ul></div>`}
-      <${Dangers} dangers=${found.dangers} />
+      ${found.shared && html`<p class="note is-error"><span>${t('The workers of a database share their plugins. Change them with {command}.', { command: 'bub-wasm plugin' })}</span></p>`}
+      ${changes.length > 0 && html`<div><h3 class="label">${t('What changes')}</h3><ul class="bullets">${changes.map((text, n) => html`<li key=${n} dir="auto">${visible(clip(text, 400))}</li>`)}</ul></div>`}
+      <${Dangers} dangers=${found.dangers ?? candidate.dangers} />
       <dl class="facts"><div><dt>${t('Hooks')}</dt><dd dir="auto">${visible(clip((candidate.hooks ?? []).join(', ') || '–', 400))}</dd></div><div><dt>${t('Tools')}</dt><dd dir="auto">${visible(clip((candidate.tools ?? []).join(', ') || '–', 400))}</dd></div>
         <div><dt>${t('Digest')}</dt><dd><code class="break">${visible(clip(found.digest ?? '', 100))}</code></dd></div></dl>
       <div class="row-tools"><h3>${t('What it may do')}</h3><${Button} kind="quiet" onClick=${() => setChosen(new Set(candidate.wants.map((want) => want.grant)))}>${t('All')}</${Button}><${Button} kind="quiet" onClick=${() => setChosen(new Set())}>${t('None')}</${Button}></div>

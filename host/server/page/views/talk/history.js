@@ -13,7 +13,9 @@ const PAGE = 160;
 export function useHistory(session) {
   const [state, setState] = useState({ entries: [], hasOlder: false, isBusy: true, isNew: false, error: null });
   const now = useRef(state);
-  const asking = useRef(null);
+  const asking = useRef(false);
+  // Where the next older page ends.
+  const before = useRef(null);
   const loading = useRef(null);
   const current = useRef(session);
   current.current = session;
@@ -28,9 +30,10 @@ export function useHistory(session) {
     try {
       // A browser logs an answer 404 as an error, so a tape that does not exist yet is not asked for at first.
       const isNew = isFirst && await isNewSession(session);
-      const { entries, more } = isNew ? { entries: [], more: false } : await read({});
+      const { entries, more, next } = isNew ? { entries: [], more: false } : await read({});
       if (current.current !== session) return;
-      set({ entries, hasOlder: more, isBusy: false, isNew: entries.length === 0, error: null });
+      before.current = next ?? entries[0]?.id ?? null;
+      set({ entries, hasOlder: more && before.current !== null, isBusy: false, isNew: entries.length === 0 && !more, error: null });
     } catch (error) {
       if (current.current !== session) return;
       // A session without a tape begins with its first message.
@@ -39,16 +42,23 @@ export function useHistory(session) {
   }
 
   const older = useCallback(async () => {
-    const first = now.current.entries[0];
-    if (!first || asking.current) return;
-    asking.current = read({ before: first.id });
+    if (asking.current || before.current === null) return;
+    asking.current = true;
     try {
-      const { entries, more } = await asking.current;
-      if (current.current === session) set({ entries: [...entries, ...now.current.entries], hasOlder: more && entries.length > 0 });
+      // With kinds a page can be empty and not the last one.
+      for (let hasMore = true; hasMore;) {
+        const { entries, more, next } = await read({ before: before.current });
+        if (current.current !== session) return;
+        const at = next ?? entries[0]?.id ?? null;
+        hasMore = more && at !== null && at < before.current;
+        before.current = hasMore ? at : null;
+        set({ entries: [...entries, ...now.current.entries], hasOlder: hasMore });
+        if (entries.length) break;
+      }
     } catch (error) {
       if (current.current === session) set({ error });
     } finally {
-      asking.current = null;
+      asking.current = false;
     }
   }, [session, read]);
 
@@ -60,12 +70,13 @@ export function useHistory(session) {
     try {
       let after = last;
       for (let hasMore = true; hasMore;) {
-        const { entries, more } = await read({ after });
+        const { entries, more, next } = await read({ after });
         if (current.current !== session) return false;
         const fresh = entries.filter((entry) => entry.id > now.current.entries.at(-1).id);
         if (fresh.length) set({ entries: [...now.current.entries, ...fresh], isNew: false, error: null });
-        hasMore = more && entries.length > 0;
-        after = entries.at(-1)?.id ?? after;
+        const at = next ?? entries.at(-1)?.id ?? after;
+        hasMore = more && at > after;
+        after = at;
       }
       if (now.current.error) set({ error: null });
       return true;

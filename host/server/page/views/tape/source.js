@@ -135,19 +135,32 @@ export class WindowSource {
       if (near) {
         const [older, newer] = await Promise.all([this.read({ before: near }), this.read({ after: near - 1 })]);
         this.entries = [...older.entries, ...newer.entries];
-        this.hasOlder = older.more;
-        this.hasNewer = newer.more;
-        this.start = older.entries.length;
+        this.take(older, newer);
       } else {
         const found = await this.read({});
         this.entries = found.entries;
-        this.hasOlder = found.more;
+        this.take(found, null);
       }
       this.isLoaded = true;
+      // A page of few kinds can be empty and not the last one.
+      if (!this.count && this.hasOlder) await this.older();
+      if (!this.count && this.hasNewer) await this.newer();
     } catch (error) {
       this.error = error;
     }
     if (!this.isClosed) this.onChange();
+  }
+
+  /** Notes where the pages before and behind these begin. */
+  take(older, newer) {
+    if (older) {
+      this.before = older.next ?? older.entries[0]?.id ?? older.all[0]?.id;
+      this.hasOlder = older.more && this.before !== undefined;
+    }
+    if (newer) {
+      this.after = newer.next ?? newer.entries.at(-1)?.id ?? newer.all.at(-1)?.id ?? this.after;
+      this.hasNewer = newer.more && this.after !== undefined;
+    }
   }
 
   grow() {
@@ -160,13 +173,16 @@ export class WindowSource {
   }
 
   async older() {
-    if (this.isBusy || !this.entries.length) return;
+    if (this.isBusy) return;
     this.isBusy = true;
     try {
-      const found = await this.read({ before: this.entries[0].id });
-      this.entries = [...found.entries, ...this.entries];
-      this.shifted += found.entries.length;
-      this.hasOlder = found.more && found.entries.length > 0;
+      for (let isEmpty = true; isEmpty && this.hasOlder && !this.isClosed;) {
+        const found = await this.read({ before: this.before });
+        this.entries = [...found.entries, ...this.entries];
+        this.shifted += found.entries.length;
+        this.take(found, null);
+        isEmpty = !found.entries.length;
+      }
     } catch (error) { this.error = error; }
     this.isBusy = false;
     if (!this.isClosed) this.onChange();
@@ -176,9 +192,12 @@ export class WindowSource {
     if (this.isBusy) return;
     this.isBusy = true;
     try {
-      const found = await this.read({ after: this.entries.at(-1)?.id ?? 0 });
-      this.entries = [...this.entries, ...found.entries];
-      this.hasNewer = found.more && found.entries.length > 0;
+      for (let isEmpty = true; isEmpty && this.hasNewer && !this.isClosed;) {
+        const found = await this.read({ after: this.after ?? this.entries.at(-1)?.id ?? 0 });
+        this.entries = [...this.entries, ...found.entries];
+        this.take(null, found);
+        isEmpty = !found.entries.length;
+      }
     } catch (error) { this.error = error; }
     this.isBusy = false;
     if (!this.isClosed) this.onChange();
