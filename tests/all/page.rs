@@ -1,5 +1,7 @@
 //! The page of `serve`: its files, without a browser.
 
+mod browser;
+
 use crate::home;
 use crate::serve::{echo, serve};
 

@@ -1,7 +1,7 @@
 //! `serve`: the program over HTTP. Requests are written byte for byte; the model is a server on loopback.
 
 mod bodies;
-mod clients;
+pub(crate) mod clients;
 mod completions;
 mod config_reload;
 mod document;

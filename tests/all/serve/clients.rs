@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Where such programs are put: they outlive a test.
-fn place(name: &str) -> PathBuf {
+pub(crate) fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
@@ -22,7 +22,7 @@ fn runs(command: &mut Command) -> bool {
 }
 
 /// Says that something is not there. Not by a macro: the test runner keeps what those print to itself.
-fn absent(what: &str) {
+pub(crate) fn absent(what: &str) {
     let mut err = std::io::stderr();
     let _ = writeln!(err, "\nnot tested: {what} cannot be installed here");
 }
@@ -44,7 +44,7 @@ fn python(package: &str, version: &str) -> Option<PathBuf> {
 }
 
 /// A folder in which Node finds that package, or none.
-fn node(package: &str, version: &str) -> Option<PathBuf> {
+pub(crate) fn node(package: &str, version: &str) -> Option<PathBuf> {
     let dir = place(&format!("node-{package}"));
     let is_there = || dir.join("node_modules").join(package).join("package.json").is_file();
     let install = || {

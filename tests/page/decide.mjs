@@ -1,0 +1,93 @@
+// Questions before tool calls: on the page of the session, in the list, and on a second page.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BASE, FORMS, TOKEN, WORKSPACE, Watched, api, assert, check, equal, play, until } from './lib.mjs';
+
+await play(async (browser) => {
+  for (const form of FORMS) {
+    const name = (sentence) => `${form.name}: ${sentence}`;
+    const session = `http:decide-${form.name}`;
+    const file = join(WORKSPACE, `${form.name}.txt`);
+    const made = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0);
+    const ask = `shell echo made >> ${form.name}.txt`;
+
+    const one = await Watched.open(browser, form);
+    const two = await Watched.open(browser, form, { expects: [/status of 409/] });
+    await check(name('without a question the list says so'), async () => {
+      await two.go('decide');
+      await two.sees('No pending questions');
+    });
+    await two.isAccessible('decide without questions');
+
+    await check(name('a question appears in its session, with what would be done'), async () => {
+      await one.go('talk', session);
+      await one.field().waitFor();
+      await one.says(ask);
+      const question = one.get('article', 'Question: bash');
+      await question.waitFor();
+      const text = await question.innerText();
+      for (const word of ['runs a program as you', `echo made >> ${form.name}.txt`, 'Reason', 'Caused by']) assert(text.includes(word), `${word}: ${text}`);
+      equal(made(), 0);
+    });
+    await one.isAccessible('talk with a question');
+    await check(name('it appears in the list of all sessions, and in the title'), async () => {
+      const question = two.get('article', 'Question: bash');
+      await question.waitFor();
+      assert((await question.innerText()).includes(ask), await question.innerText());
+      await until(async () => (await two.page.title()).startsWith('(1) '));
+      await two.get('link', 'Decide, 1 question').waitFor();
+    });
+    await two.isAccessible('decide with a question');
+    await check(name('allowed once, the tool runs and the question leaves both pages'), async () => {
+      await one.page.waitForTimeout(600);
+      await one.get('button', 'Allow once').click();
+      await one.sees(/The tool said:/);
+      equal(made(), 1);
+      await two.sees('No pending questions');
+    });
+    await check(name('the next call is asked again, and a key denies it'), async () => {
+      await one.settles();
+      await one.says(ask);
+      const question = two.get('article', 'Question: bash');
+      await question.waitFor();
+      await two.page.waitForTimeout(600);
+      await two.page.keyboard.press('j');
+      await until(() => question.evaluate((box) => box === document.activeElement));
+      await two.page.keyboard.press('n');
+      await two.sees('No pending questions');
+      await one.settles();
+      equal(made(), 1);
+    });
+    await check(name('of two answers the first counts, and the second page says who was first'), async () => {
+      await one.says(ask);
+      await two.get('article', 'Question: bash').waitFor();
+      await two.page.waitForTimeout(600);
+      await two.page.route('**/v1/approvals/*', async (route) => {
+        const id = new URL(route.request().url()).pathname.split('/').at(-1);
+        await api('POST', `/v1/approvals/${id}`, { decision: 'no' });
+        await route.continue();
+      });
+      await two.get('button', 'Allow once').click();
+      await two.sees(/Another client answered first: .*owner.* has answered/);
+      await two.page.unroute('**/v1/approvals/*');
+      await one.settles();
+      equal(made(), 1);
+    });
+    await two.isAccessible('decide answered by another');
+    await check(name('allowed for the session, the same call is not asked again'), async () => {
+      await one.says(ask);
+      await one.get('article', 'Question: bash').waitFor();
+      await one.page.waitForTimeout(600);
+      await one.get('button', 'Allow for the session').click();
+      await until(() => made() === 2, 'the second line');
+      await one.settles();
+      await one.says(ask);
+      await until(() => made() === 3, 'the third line');
+      await one.settles();
+      equal(await one.page.locator('.question').count(), 0);
+    });
+    await one.isAccessible('talk after decisions');
+    await one.close();
+    await two.close();
+  }
+});
