@@ -86,7 +86,7 @@ export function loadSessions() {
   return loading;
 }
 
-const KNOWN_MS = 300;
+const KNOWN_MS = 2000;
 
 /** Whether the list, which is read again for that, lacks a session. What cannot be told in a short time is not new. */
 export async function isNewSession(session) {

@@ -23,13 +23,13 @@ export function useHistory(session) {
 
   const read = useCallback((range) => get(path`/v1/sessions/${session}/entries` + query({ ...range, kind: TALK_KINDS, max: PAGE })), [session]);
 
-  const reload = useCallback((isFirst) => (loading.current ??= load(isFirst).finally(() => { loading.current = null; })), [session, read]);
+  const reload = useCallback(() => (loading.current ??= load().finally(() => { loading.current = null; })), [session, read]);
 
-  async function load(isFirst) {
+  async function load() {
     set({ isBusy: true, error: null });
     try {
-      // A browser logs an answer 404 as an error, so a tape that does not exist yet is not asked for at first.
-      const isNew = isFirst && await isNewSession(session);
+      // A browser logs an answer 404 as an error, so a tape that does not exist yet is not asked for.
+      const isNew = await isNewSession(session);
       const { entries, more, next } = isNew ? { entries: [], more: false } : await read({});
       if (current.current !== session) return;
       before.current = next ?? entries[0]?.id ?? null;
@@ -90,10 +90,8 @@ export function useHistory(session) {
     now.current = { entries: [], hasOlder: false, isBusy: true, isNew: false, error: null };
     setState(now.current);
     loading.current = null;
-    reload(true);
+    reload();
   }, [reload]);
 
-  const again = useCallback(() => reload(), [reload]);
-
-  return { ...state, older, refresh, reload: again };
+  return { ...state, older, refresh, reload };
 }
