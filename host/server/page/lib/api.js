@@ -18,7 +18,12 @@ export class ApiError extends Error {
 
 const listeners = { 'signed-out': new Set(), connection: new Set() };
 
-/** Calls `listener` on `signed-out` and on `connection` (with whether the server answers). Returns the unsubscription. */
+/**
+ * Calls `listener` on `signed-out` and on `connection` (with whether the server answers). Returns the unsubscription.
+ * @param {"signed-out"|"connection"} name
+ * @param {(detail?: boolean) => void} listener
+ * @returns {() => void}
+ */
 export function on(name, listener) {
   listeners[name].add(listener);
   return () => listeners[name].delete(listener);
@@ -36,12 +41,21 @@ function connection(now) {
   fire('connection', now);
 }
 
-/** A path below the API: each part is encoded. */
+/**
+ * A path below the API: each part is encoded.
+ * @param {TemplateStringsArray} strings
+ * @param {...(string|number)} values
+ * @returns {string}
+ */
 export function path(strings, ...values) {
   return strings.reduce((all, text, n) => all + text + (n < values.length ? encodeURIComponent(values[n]) : ''), '');
 }
 
-/** A query string without the empty values. */
+/**
+ * A query string without the empty values.
+ * @param {Record<string, string|number|boolean|null|undefined>} values
+ * @returns {string}
+ */
 export function query(values) {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '');
   return given.length ? '?' + new URLSearchParams(given.map(([key, value]) => [key, String(value)])) : '';
@@ -97,7 +111,20 @@ function lines(text) {
   });
 }
 
+/**
+ * Reads JSON.
+ * @param {string} url
+ * @param {Parameters<typeof api>[3]} [options]
+ * @returns {Promise<any>}
+ */
 export const get = (url, options) => api('GET', url, undefined, options);
+/**
+ * Sends JSON and returns JSON.
+ * @param {string} url
+ * @param {unknown} [body]
+ * @param {Parameters<typeof api>[3]} [options]
+ * @returns {Promise<any>}
+ */
 export const post = (url, body, options) => api('POST', url, body, options);
 
 const SILENCE_MS = 45_000;
@@ -185,7 +212,11 @@ export function stream(url, { onEvent, onState = () => {}, lastId = '' }) {
   };
 }
 
-/** A parser of `text/event-stream`, fed with pieces of text. */
+/**
+ * A parser of `text/event-stream`, fed with pieces of text.
+ * @param {(name: string, data: any, id: string) => void} onEvent
+ * @returns {(piece: string) => void}
+ */
 export function parser(onEvent) {
   let rest = '';
   let name = '';

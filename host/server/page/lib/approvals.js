@@ -10,7 +10,10 @@ export const approvals = signal({ list: [], state: 'connecting' });
 
 let close = null;
 
-/** Starts to listen; returns the end. */
+/**
+ * Starts to listen; returns the end.
+ * @returns {() => void}
+ */
 export function listen() {
   close?.();
   let known = new Set();
@@ -33,7 +36,12 @@ export function listen() {
   return () => close?.();
 }
 
-/** Answers a question: `once`, `session`, `no` or `never`. */
+/**
+ * Answers a question: `once`, `session`, `no` or `never`.
+ * @param {string} id
+ * @param {"once"|"session"|"no"|"never"} decision
+ * @returns {Promise<{id: string, decision: string}>}
+ */
 export async function answer(id, decision) {
   const done = await post(path`/v1/approvals/${id}`, { decision });
   approvals.set({ ...approvals.value, list: approvals.value.list.filter((one) => one.id !== id) });

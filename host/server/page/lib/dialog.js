@@ -3,7 +3,10 @@ import { html, useEffect, useId, useLayoutEffect, useRef, useState } from './htm
 import { Icon } from './icons.js';
 import { t } from './i18n.js';
 
-/** A modal dialog. Escape and a click beside it close it; the focus returns to where it was. */
+/**
+ * A modal dialog. Escape and a click beside it close it; the focus returns to where it was.
+ * @param {{title: string, onClose: () => void, children: unknown, actions?: unknown, class?: string}} props
+ */
 export function Dialog({ title, onClose, children, actions, class: extra = '' }) {
   const box = useRef(null);
   const id = useId();
@@ -25,7 +28,10 @@ export function Dialog({ title, onClose, children, actions, class: extra = '' })
   </dialog>`;
 }
 
-/** A question before something that is not undone. */
+/**
+ * A question before something that is not undone.
+ * @param {{title: string, action: string, danger?: boolean, busy?: boolean, error?: Error|null, onClose: () => void, onYes: () => void, children: unknown}} props
+ */
 export function Confirm({ title, children, action, danger, onClose, onYes, busy, error }) {
   return html`<${Dialog} title=${title} onClose=${onClose} actions=${html`
       <button type="button" class="button" onClick=${onClose}>${t('Cancel')}</button>

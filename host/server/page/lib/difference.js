@@ -7,7 +7,10 @@ import { clip, visible } from './text.js';
 const CONTEXT = 2;
 const MAX_LINES = 400;
 
-/** Lines that were added and removed, with some around them. */
+/**
+ * Lines that were added and removed, with some around them.
+ * @param {{before: string, after: string}} props
+ */
 export function Difference({ before, after }) {
   const lines = useMemo(() => around(diffLines(before ?? '', after ?? '')), [before, after]);
   if (!lines.some((line) => line.type !== 'same')) return html`<p class="muted">${t('No difference')}</p>`;

@@ -7,12 +7,20 @@ export const TALK_KINDS = 'message,tool_call,tool_result,error,anchor,event';
 // The agent loop puts a line of context and a date before what the user wrote.
 const HEAD = /^(?:[\w.$-]+=[^\n]*\n)?---Date: [^\n]{1,64}---\n/;
 
-/** What the user wrote, without the line of context and the date. */
+/**
+ * What the user wrote, without the line of context and the date.
+ * @param {string} text
+ * @returns {string}
+ */
 export function withoutHead(text) {
   return text.replace(HEAD, '');
 }
 
-/** The text and the attachments of a message's content. */
+/**
+ * The text and the attachments of a message's content.
+ * @param {unknown} content
+ * @returns {{text: string, media: {name: string, mime: string, url: string}[]}}
+ */
 export function contentOf(content) {
   if (typeof content === 'string') return { text: content, media: [] };
   if (!Array.isArray(content)) return { text: content === null || content === undefined ? '' : JSON.stringify(content), media: [] };
@@ -32,13 +40,21 @@ function mediaOf(part) {
   return { name: part?.file?.filename ?? '', mime, url: data ? `data:${mime};base64,${data}` : String(url) };
 }
 
-/** A call of a tool as it stands on a tape or comes in a stream. */
+/**
+ * A call of a tool as it stands on a tape or comes in a stream.
+ * @param {any} call
+ * @returns {{id: string|null, name: string, args: string}}
+ */
 export function callOf(call) {
   const { name, arguments: args } = call?.function ?? call ?? {};
   return { id: call?.id ?? null, name: String(name ?? '?'), args: typeof args === 'string' ? args : JSON.stringify(args ?? {}) };
 }
 
-/** The result of a tool: its text, and whether it is an error. */
+/**
+ * The result of a tool: its text, and whether it is an error.
+ * @param {unknown} result
+ * @returns {{text: string, isError: boolean}}
+ */
 export function resultOf(result) {
   if (typeof result === 'string') return { text: result, isError: false };
   const isError = Boolean(result && typeof result === 'object' && result.kind && result.message);
@@ -60,6 +76,8 @@ export function toItems(entries) {
   // The first entry of the turn that a message began: a fork before the message leaves those out too.
   let begin = null;
   let open = null;
+  const taints = [];
+  const addTaint = (entry) => add(entry, 'note', { text: oneLine(entry.payload.data?.why ?? ''), isTaint: true });
   const add = (entry, type, fields) => items.push({ key: `${entry.id}`, type, id: entry.id, date: entry.date, ...fields });
   for (const entry of entries) {
     const payload = entry.payload ?? {};
@@ -71,6 +89,7 @@ export function toItems(entries) {
           if (step > 1 && isContinuation(text)) break;
           add(entry, 'user', { text: withoutHead(text), media, before: (begin ?? entry.id) - 1 });
           begin = null;
+          taints.splice(0).forEach(addTaint);
         } else {
           add(entry, payload.role === 'assistant' ? 'assistant' : 'note', { text, media });
         }
@@ -100,7 +119,8 @@ export function toItems(entries) {
   return items;
 
   function event(entry, { name, data = {} }) {
-    if (name === 'loop.start') { begin ??= entry.id; step = 1; }
+    if (name === 'message.taken') begin ??= entry.id;
+    else if (name === 'loop.start') { begin ??= entry.id; step = 1; }
     else if (name === 'loop.step.start') { step = data?.step ?? 1; begin ??= entry.id; }
     else if (name === 'loop.step') {
       if (open && items.includes(open)) open.elapsed = data?.elapsed_ms;
@@ -109,7 +129,10 @@ export function toItems(entries) {
     } else if (name === 'command') {
       add(entry, 'command', { raw: String(data?.raw ?? ''), text: String(data?.output ?? ''), isError: data?.status === 'error', elapsed: data?.elapsed_ms });
       begin = null;
-    } else if (name === 'turn.tainted') add(entry, 'note', { text: oneLine(data?.why ?? data?.source ?? name), isTaint: true });
+    } else if (name === 'turn.tainted') {
+      // It can stand before the message that began the turn, and is shown behind it.
+      if (begin === null) addTaint(entry); else taints.push(entry);
+    }
   }
 }
 
@@ -117,7 +140,11 @@ function isContinuation(text) {
   return /^(?:Continue the task until all targets are completed\.)/.test(text);
 }
 
-/** One line that says what an entry is. */
+/**
+ * One line that says what an entry is.
+ * @param {object} entry
+ * @returns {string}
+ */
 export function summary(entry) {
   const payload = entry.payload;
   if (!payload) return oneLine(entry.line ?? '');
@@ -147,7 +174,11 @@ function eventText({ data }) {
   return told || (prompt && withoutHead(String(prompt))) || content || JSON.stringify(data).slice(0, 400);
 }
 
-/** The name of an entry beside its kind: a role, or the name of an anchor or event. */
+/**
+ * The name of an entry beside its kind: a role, or the name of an anchor or event.
+ * @param {object} entry
+ * @returns {string}
+ */
 export function nameOf(entry) {
   const payload = entry.payload ?? {};
   if (entry.kind === 'message') return String(payload.role ?? '');

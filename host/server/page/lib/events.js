@@ -13,13 +13,20 @@ export const eventState = signal('connecting');
 
 const listeners = new Set();
 
-/** Calls `listener(name, data)` for each event. Returns the unsubscription. */
+/**
+ * Calls `listener(name, data)` for each event. Returns the unsubscription.
+ * @param {(name: string, data: any) => void} listener
+ * @returns {() => void}
+ */
 export function onEvent(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Starts to listen; returns the end. */
+/**
+ * Starts to listen; returns the end.
+ * @returns {() => void}
+ */
 export function listen() {
   return sharedStream('/v1/events', {
     onEvent: (name, data) => {
@@ -51,7 +58,11 @@ function later() {
   timer = setTimeout(() => { if (sessions.value.isLoaded || sessions.value.error) loadSessions(); }, 1200);
 }
 
-/** Changes fields of a session in the list. */
+/**
+ * Changes fields of a session in the list.
+ * @param {string} session
+ * @param {object} fields
+ */
 export function patch(session, fields) {
   const list = sessions.value.list.map((one) => (one.session_id === session ? { ...one, ...fields } : one));
   sessions.set({ ...sessions.value, list: sorted(list) });
@@ -63,7 +74,10 @@ function sorted(list) {
 
 let loading = null;
 
-/** Reads the list. The server orders by id, so all pages are read before they are sorted by date. */
+/**
+ * Reads the list. The server orders by id, so all pages are read before they are sorted by date.
+ * @returns {Promise<void>}
+ */
 export function loadSessions() {
   loading ??= (async () => {
     try {
@@ -86,38 +100,50 @@ export function loadSessions() {
   return loading;
 }
 
-const KNOWN_MS = 2000;
-
-/** Whether the list, which is read again for that, lacks a session. What cannot be told in a short time is not new. */
-export async function isNewSession(session) {
-  const isListed = () => sessions.value.list.some((one) => one.session_id === session);
-  if (isListed()) return false;
-  // A reading that has begun already may be older than the session.
-  const read = loading ? loading.then(loadSessions) : loadSessions();
-  const isRead = await Promise.race([read.then(() => true), new Promise((resolve) => setTimeout(resolve, KNOWN_MS, false))]);
-  const { isLoaded, hasMore, error } = sessions.value;
-  return isRead && isLoaded && !hasMore && !error && !isListed();
-}
-
-/** What a session is called where it is shown. */
+/**
+ * What a session is called where it is shown.
+ * @param {{session_id?: string, name?: string|null, first_words?: string|null}|undefined} session
+ * @returns {string}
+ */
 export function titleOf(session) {
   return session?.name || session?.first_words || session?.session_id || '';
 }
 
+/**
+ * Names a session; an empty name removes it.
+ * @param {string} session
+ * @param {string} name
+ */
 export const rename = async (session, name) => {
   await post(path`/v1/sessions/${session}/name`, { name });
   patch(session, { name: name || null });
 };
 
+/**
+ * Puts the tape of a session into an archive.
+ * @param {string} session
+ * @returns {Promise<{archive: string}>}
+ */
 export const archive = async (session) => {
   const done = await post(path`/v1/sessions/${session}/archive`, {});
   sessions.set({ ...sessions.value, list: sessions.value.list.filter((one) => one.session_id !== session) });
   return done;
 };
 
+/**
+ * Makes a session with the entries up to and including `through`.
+ * @param {string} session
+ * @param {number} through 0: none
+ * @param {string} [id] of the new session
+ * @returns {Promise<{session_id: string}>}
+ */
 export const fork = (session, through, id) => post(path`/v1/sessions/${session}/fork`, { through, ...(id && { session_id: id }) });
 
-/** Saves a session's tape as a file. */
+/**
+ * Saves a session's tape as a file.
+ * @param {string} session
+ * @param {"markdown"|"jsonl"} format
+ */
 export function exportSession(session, format) {
   const link = document.createElement('a');
   link.href = path`/v1/sessions/${session}/export` + query({ format });

@@ -29,7 +29,11 @@ export function useAsync(run, inputs) {
   return { ...state, reload, set };
 }
 
-/** An action that a control starts: it is not started twice, and its failure is shown. */
+/**
+ * An action that a control starts: it is not started twice, and its failure is shown.
+ * @param {(...values: any[]) => Promise<any>} run
+ * @returns {{isBusy: boolean, error: Error|null, start: (...values: any[]) => Promise<any>, clear: () => void}}
+ */
 export function useAction(run) {
   const [state, setState] = useState({ isBusy: false, error: null });
   const isMounted = useRef(true);
@@ -53,7 +57,11 @@ export function useAction(run) {
   return { ...state, start, clear: () => setState({ isBusy: false, error: null }) };
 }
 
-/** Whether an event happened where text is typed. */
+/**
+ * Whether an event happened where text is typed.
+ * @param {Event} event
+ * @returns {boolean}
+ */
 export function isTyping(event) {
   const at = event.target;
   return at instanceof HTMLElement && (at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName));
@@ -77,7 +85,10 @@ export function useKeys(keys, inputs = []) {
   }, inputs);
 }
 
-/** A ref that sets custom properties, which the policy of the page permits where it refuses style attributes. */
+/**
+ * A ref that sets custom properties, which the policy of the page permits where it refuses style attributes.
+ * @param {Record<string, string>} values
+ */
 export function useVars(values) {
   const ref = useRef(null);
   useLayoutEffect(() => {
@@ -86,7 +97,11 @@ export function useVars(values) {
   return ref;
 }
 
-/** A value that follows `value` after it has not changed for so many milliseconds. */
+/**
+ * A value that follows `value` after it has not changed for so many milliseconds.
+ * @param {any} value
+ * @param {number} ms
+ */
 export function useSettled(value, ms) {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -96,7 +111,11 @@ export function useSettled(value, ms) {
   return settled;
 }
 
-/** Pixels of so many `rem`, whole ones. Wide screens have larger letters. */
+/**
+ * Pixels of so many `rem`, whole ones. Wide screens have larger letters.
+ * @param {number} n
+ * @returns {number}
+ */
 export function useRem(n) {
   const read = () => Math.round(n * parseFloat(getComputedStyle(document.documentElement).fontSize));
   const [pixels, setPixels] = useState(read);
@@ -109,7 +128,10 @@ export function useRem(n) {
   return pixels;
 }
 
-/** Whether the page has the width of a phone. */
+/**
+ * Whether the page has the width of a phone.
+ * @returns {boolean}
+ */
 export function useNarrow() {
   const [media] = useState(() => matchMedia('(max-width: 760px)'));
   const [isNarrow, setNarrow] = useState(media.matches);

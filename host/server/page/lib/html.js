@@ -3,6 +3,7 @@
 import { h, Fragment, render, createContext, createPortal } from '../vendor/preact.js';
 import htm from '../vendor/htm.js';
 
+/** Makes vnodes of a template. */
 export const html = htm.bind(h);
 export { h, Fragment, render, createContext, createPortal };
 export {

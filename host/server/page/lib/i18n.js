@@ -7,9 +7,14 @@ let table = null;
 /** The code of the language. */
 export const language = signal('en');
 
+/** The codes of the languages with their names. */
 export const LANGUAGES = Object.entries(NAMES);
 
-/** Loads a language; with none, the chosen one or that of the browser. */
+/**
+ * Loads a language; with none, the chosen one or that of the browser.
+ * @param {string} [chosen]
+ * @returns {Promise<void>}
+ */
 export async function setLanguage(chosen) {
   const stored = chosen ?? read() ?? (navigator.language ?? 'en');
   const code = stored.toLowerCase().startsWith('zh') ? 'zh' : 'en';
@@ -35,7 +40,14 @@ export function t(text, values) {
   return values ? found.replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all)) : found;
 }
 
-/** A text that counts `n` things: `one` where there is one of them. */
+/**
+ * A text that counts `n` things: `one` where there is one of them.
+ * @param {number} n
+ * @param {string} one
+ * @param {string} many
+ * @param {Record<string, unknown>} [values]
+ * @returns {string}
+ */
 export function tn(n, one, many, values) {
   return t(n === 1 ? one : many, { n: number(n), ...values });
 }
@@ -48,17 +60,30 @@ function format(kind, options) {
   return formats.get(key);
 }
 
-/** A number with its groups. */
+/**
+ * A number with its groups.
+ * @param {number} value
+ * @param {Intl.NumberFormatOptions} [options]
+ * @returns {string}
+ */
 export function number(value, options) {
   return Number.isFinite(value) ? format('NumberFormat', options ?? {}).format(value) : '–';
 }
 
-/** A number in few characters, such as `12K`. */
+/**
+ * A number in few characters, such as `12K`.
+ * @param {number} value
+ * @returns {string}
+ */
 export function short(value) {
   return number(value, { notation: 'compact', maximumSignificantDigits: 3 });
 }
 
-/** A duration of so many milliseconds. */
+/**
+ * A duration of so many milliseconds.
+ * @param {number} ms
+ * @returns {string}
+ */
 export function duration(ms) {
   if (!Number.isFinite(ms)) return '–';
   if (ms < 1) return t('{n} ms', { n: number(ms, { maximumSignificantDigits: 2 }) });
@@ -70,7 +95,11 @@ export function duration(ms) {
     : t('{h} h {m} min', { h: Math.floor(minutes / 60), m: minutes % 60 });
 }
 
-/** A size in bytes. */
+/**
+ * A size in bytes.
+ * @param {number} n
+ * @returns {string}
+ */
 export function bytes(n) {
   const units = ['B', 'KB', 'MB', 'GB'];
   let unit = 0;
@@ -79,7 +108,11 @@ export function bytes(n) {
   return `${number(value, { maximumFractionDigits: value < 10 && unit ? 1 : 0 })} ${units[unit]}`;
 }
 
-/** A date as text: the time for today, the day otherwise. */
+/**
+ * A date as text: the time for today, the day otherwise.
+ * @param {string} date
+ * @returns {string}
+ */
 export function when(date) {
   const at = new Date(date);
   if (Number.isNaN(at.getTime())) return String(date ?? '');
@@ -89,7 +122,11 @@ export function when(date) {
   return format('DateTimeFormat', isThisYear ? { month: 'short', day: 'numeric' } : { dateStyle: 'medium' }).format(at);
 }
 
-/** A date with its time to the second. */
+/**
+ * A date with its time to the second.
+ * @param {string} date
+ * @returns {string}
+ */
 export function moment(date) {
   const at = new Date(date);
   if (Number.isNaN(at.getTime())) return String(date ?? '');

@@ -133,7 +133,11 @@ function link(href, content, raw) {
   return html`<a href=${url} rel="noopener noreferrer nofollow" target="_blank" title=${clip(url, 300)}>${content}</a>`;
 }
 
-/** An address that a link may have: of the web or of mail. */
+/**
+ * An address that a link may have: of the web or of mail.
+ * @param {unknown} href
+ * @returns {string|null}
+ */
 export function safeUrl(href) {
   try {
     const url = new URL(href);
@@ -153,7 +157,12 @@ function entities(text) {
   });
 }
 
-/** The words of a Markdown text, for screen readers. */
+/**
+ * The words of a Markdown text, for screen readers.
+ * @param {string} text
+ * @param {number} [max]
+ * @returns {string}
+ */
 export function plainText(text, max = 1200) {
   return clip(String(text).replace(/```[\s\S]*?(```|$)/g, ` ${t('Code')}. `).replace(/[*_`#>|]+/g, '').replace(/\s+/g, ' ').trim(), max);
 }

@@ -7,7 +7,10 @@ const ELEMENTS = new Set(['math', 'semantics', 'mrow', 'mi', 'mn', 'mo', 'ms', '
 const REFUSED = /^(?:on|href|src|style$|id$|xlink|class)/i;
 const MAX_SOURCE = 4000;
 
-/** A formula in TeX's notation; the source until the renderer is there, or where it cannot be read. */
+/**
+ * A formula in TeX's notation; the source until the renderer is there, or where it cannot be read.
+ * @param {{source: string, isBlock?: boolean}} props
+ */
 export function Maths({ source, isBlock }) {
   const [tree, setTree] = useState(null);
   useEffect(() => {

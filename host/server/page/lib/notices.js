@@ -9,7 +9,10 @@ export const notices = signal([]);
 
 let count = 0;
 
-/** Tells screen readers a text. */
+/**
+ * Tells screen readers a text.
+ * @param {string} text
+ */
 export function announce(text) {
   // The same text twice is told twice: the region has to change.
   count += 1;
@@ -29,7 +32,10 @@ export function notify(text, kind = 'info', action = null) {
   setTimeout(() => dismiss(id), kind === 'error' || action ? 9000 : 3500);
 }
 
-/** Removes a notice. */
+/**
+ * Removes a notice.
+ * @param {number} id
+ */
 export function dismiss(id) {
   notices.set(notices.value.filter((notice) => notice.id !== id));
 }

@@ -1,12 +1,20 @@
 // Choices that are kept in the browser.
 import { signal } from './signal.js';
 
-/** Reads a value that was stored as JSON. */
+/**
+ * Reads a value that was stored as JSON.
+ * @param {string} key
+ * @param {any} [fallback]
+ */
 export function load(key, fallback = null) {
   try { return JSON.parse(localStorage.getItem(`bub.${key}`)) ?? fallback; } catch { return fallback; }
 }
 
-/** Stores a value as JSON; `null` removes it. A full or absent storage loses it. */
+/**
+ * Stores a value as JSON; `null` removes it. A full or absent storage loses it.
+ * @param {string} key
+ * @param {any} value
+ */
 export function save(key, value) {
   try {
     if (value === null || value === undefined) localStorage.removeItem(`bub.${key}`);
@@ -20,17 +28,29 @@ export const theme = signal(load('theme', 'auto'));
 /** Whether single keys are shortcuts. */
 export const hasKeys = signal(load('keys', true));
 
+/**
+ * Shows a theme without storing it.
+ * @param {string} [name]
+ */
 export function applyTheme(name = theme.value) {
   if (name === 'auto') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = name;
 }
 
+/**
+ * Shows and stores a theme.
+ * @param {"auto"|"light"|"dark"} name
+ */
 export function setTheme(name) {
   save('theme', name === 'auto' ? null : name);
   theme.set(name);
   applyTheme(name);
 }
 
+/**
+ * Turns shortcuts of single keys on or off.
+ * @param {boolean} isOn
+ */
 export function setKeys(isOn) {
   save('keys', isOn ? null : false);
   hasKeys.set(isOn);

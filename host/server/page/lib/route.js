@@ -1,7 +1,11 @@
 // The address of a view: `#/VIEW/PART/PART`, each part encoded.
 import { signal } from './signal.js';
 
-/** `{view, parts}` of an address. */
+/**
+ * `{view, parts}` of an address.
+ * @param {string} hash
+ * @returns {{view: string, parts: string[]}}
+ */
 export function parse(hash) {
   const [view, ...parts] = hash.replace(/^#?\/?/, '').split('/');
   const decode = (part) => { try { return decodeURIComponent(part); } catch { return part; } };
@@ -21,17 +25,30 @@ addEventListener('hashchange', () => {
   route.set(parse(location.hash));
 });
 
-/** The address of a view as an `href`. */
+/**
+ * The address of a view as an `href`.
+ * @param {string} view
+ * @param {...(string|number|null|undefined)} parts
+ * @returns {string}
+ */
 export function hrefOf(view, ...parts) {
   return '#/' + [view, ...parts.filter((part) => part !== undefined && part !== null)].map((part) => encodeURIComponent(part)).join('/');
 }
 
-/** Opens a view. */
+/**
+ * Opens a view.
+ * @param {string} view
+ * @param {...(string|number)} parts
+ */
 export function go(view, ...parts) {
   location.hash = hrefOf(view, ...parts);
 }
 
-/** Replaces the address without an entry in the history. */
+/**
+ * Replaces the address without an entry in the history.
+ * @param {string} view
+ * @param {...(string|number)} parts
+ */
 export function replace(view, ...parts) {
   history.replaceState(null, '', hrefOf(view, ...parts));
   route.set(parse(location.hash));

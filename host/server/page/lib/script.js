@@ -1,7 +1,12 @@
 // Loading of parts that few pages need.
 const loading = new Map();
 
-/** Loads a classic script of the vendored modules once, and returns the global that it defines. */
+/**
+ * Loads a classic script of the vendored modules once, and returns the global that it defines.
+ * @param {string} file
+ * @param {string} global
+ * @returns {Promise<any>}
+ */
 export function loadScript(file, global) {
   if (!loading.has(file)) {
     loading.set(file, new Promise((resolve, reject) => {
@@ -15,7 +20,10 @@ export function loadScript(file, global) {
   return loading.get(file);
 }
 
-/** Loads a style sheet of the vendored modules once. */
+/**
+ * Loads a style sheet of the vendored modules once.
+ * @param {string} file
+ */
 export function loadStyle(file) {
   const href = new URL(`../vendor/${file}`, import.meta.url).href;
   if ([...document.styleSheets].some((sheet) => sheet.href === href)) return;

@@ -27,7 +27,10 @@ export function signal(value, onUse) {
   };
 }
 
-/** The value of a signal; the component is rendered again when it changes. */
+/**
+ * The value of a signal; the component is rendered again when it changes.
+ * @param {ReturnType<typeof signal>} source
+ */
 export function useSignal(source) {
   const [, update] = useState(0);
   useEffect(() => {

@@ -4,13 +4,13 @@ import { post } from './api.js';
 import { t } from './i18n.js';
 import { Button, Icon, useAction } from './ui.js';
 
-/** Signs in with what was given: a code, or else a token. */
+/** Signs in with what was given: a token, or else a code. Codes come in links, so few are typed. */
 async function signIn(text) {
   try {
-    return await post('/v1/login', { code: text }, { quiet: true });
+    return await post('/v1/login', { token: text }, { quiet: true });
   } catch (error) {
     if (error.status !== 401 && error.status !== 400) throw error;
-    return post('/v1/login', { token: text }, { quiet: true });
+    return post('/v1/login', { code: text }, { quiet: true });
   }
 }
 

@@ -5,7 +5,11 @@ import { callOf, resultOf } from './entry.js';
 const times = new Map();
 const MAX_TIMES = 2000;
 
-/** How long a call took in milliseconds, if this page has seen it run. */
+/**
+ * How long a call took in milliseconds, if this page has seen it run.
+ * @param {string|null} id
+ * @returns {number|undefined}
+ */
 export const timeOf = (id) => (id ? times.get(id) : undefined);
 
 function remember(blocks) {
@@ -16,7 +20,10 @@ function remember(blocks) {
   }
 }
 
-/** A turn without events. `blocks` are `{type: 'text'|'reasoning'|'tool'|'retry'|'error', ...}`. */
+/**
+ * A turn without events. `blocks` are `{type: 'text'|'reasoning'|'tool'|'retry'|'error', ...}`.
+ * @param {string} name
+ */
 export function newTurn(name) {
   return { name, blocks: [], began: Date.now(), isDone: false, error: null, usage: null, missed: 0, results: 0 };
 }

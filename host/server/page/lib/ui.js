@@ -19,12 +19,18 @@ export function Button({ icon, label, kind = '', children, busy, class: extra = 
     ${icon && html`<${Icon} name=${icon} />`}${children}</button>`;
 }
 
-/** What stands where nothing is. */
+/**
+ * What stands where nothing is.
+ * @param {{title: string, children?: unknown}} props
+ */
 export function Empty({ title, children }) {
   return html`<div class="state"><p class="state-title">${title}</p>${children && html`<div class="state-text">${children}</div>`}</div>`;
 }
 
-/** A failed request, with a way to try again. */
+/**
+ * A failed request, with a way to try again.
+ * @param {{error: Error|null, retry?: () => void, what?: string}} props
+ */
 export function Failure({ error, retry, what }) {
   if (!error) return null;
   const isOffline = error.isOffline;
@@ -60,7 +66,10 @@ function Part({ part, total, at }) {
   return html`<span ref=${ref} class=${`bar-part hue-${at}`} title=${`${part.name}: ${number(part.value)}`}></span>`;
 }
 
-/** A stacked bar with its legend. Parts are `{name, value}`. */
+/**
+ * A stacked bar with its legend. Parts are `{name, value}`.
+ * @param {{parts: {name: string, value: number, hue?: number}[], total?: number, label: string, unit?: string}} props
+ */
 export function Bar({ parts, total, label, unit = '' }) {
   const sum = Math.max(total ?? 0, parts.reduce((all, part) => all + part.value, 0), 1);
   const hue = (part) => part.hue ?? parts.indexOf(part);
@@ -75,21 +84,32 @@ export function Bar({ parts, total, label, unit = '' }) {
   </div>`;
 }
 
-/** A share of a limit, which warns near it; with `isShare` a share of the whole. */
+/**
+ * A share of a limit, which warns near it; with `isShare` a share of the whole.
+ * @param {{value: number, limit: number, label: string, isShare?: boolean}} props
+ */
 export function Meter({ value, limit, label, isShare }) {
   const share = limit > 0 ? value / limit : 0;
+  const percent = Math.round(Math.min(100, 100 * share));
   const ref = useVars({ '--share': `${Math.min(100, 100 * share)}%` });
   return html`<div class=${`meter ${isShare ? 'is-share' : share >= 1 ? 'is-over' : share > 0.8 ? 'is-near' : ''}`} role="meter" aria-label=${label}
-    aria-valuemin="0" aria-valuemax=${limit} aria-valuenow=${Math.min(value, limit)}><span ref=${ref}></span></div>`;
+    aria-valuemin="0" aria-valuemax="100" aria-valuenow=${percent}><span ref=${ref}></span></div>`;
 }
 
-/** A date, with all of it as its title. */
+/**
+ * A date, with all of it as its title.
+ * @param {{at: string, full?: boolean}} props
+ */
 export function Time({ at, full }) {
   if (!at) return null;
   return html`<time datetime=${at} title=${moment(at)}>${full ? moment(at) : when(at)}</time>`;
 }
 
-/** A sequence of values that the user copies. */
+/**
+ * A sequence of values that the user copies.
+ * @param {string} text
+ * @returns {Promise<void>}
+ */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -101,7 +121,10 @@ export async function copy(text) {
 
 const CLAMP = 6000;
 
-/** Preformatted text of others: long ones are cut until the reader asks for all of it. */
+/**
+ * Preformatted text of others: long ones are cut until the reader asks for all of it.
+ * @param {{text: string, label?: string, lang?: string, max?: number}} props
+ */
 export function Code({ text, label, lang, max = CLAMP, raw }) {
   const [isWhole, setWhole] = useState(false);
   const all = raw ? String(text) : visible(text);
@@ -125,14 +148,20 @@ export function Others({ children, class: extra = '', as: Tag = 'bdi' }) {
   return html`<${Tag} class=${`others ${extra}`} dir="auto">${visible(children ?? '')}</${Tag}>`;
 }
 
-/** Alternatives of which one is chosen. Options are `[value, name]`. */
+/**
+ * Alternatives of which one is chosen. Options are `[value, name]`.
+ * @param {{label: string, value: string, options: [string, string][], onChange: (value: string) => void, class?: string}} props
+ */
 export function Choice({ label, value, options, onChange, class: extra = '' }) {
   return html`<div class=${`choice ${extra}`} role="group" aria-label=${label}>
     ${options.map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${key === value} onClick=${() => onChange(key)}>${name}</button>`)}
   </div>`;
 }
 
-/** A labelled select. */
+/**
+ * A labelled select.
+ * @param {{label: string, value: string, options: [string, string][], onChange: (value: string) => void, hidden?: boolean}} props
+ */
 export function Select({ label, value, options, onChange, hidden }) {
   return html`<label class="field is-inline"><span class=${hidden ? 'sr' : ''}>${label}</span>
     <select value=${value} onChange=${(event) => onChange(event.currentTarget.value)}>
@@ -145,7 +174,10 @@ export function Heading({ children, tools }) {
   return html`<header class="view-head"><h1 tabindex="-1">${children}</h1>${tools && html`<div class="view-tools">${tools}</div>`}</header>`;
 }
 
-/** Says a text to screen readers once it changes. */
+/**
+ * Says a text to screen readers once it changes.
+ * @param {string} text
+ */
 export function useAnnounce(text) {
   const last = useRef('');
   useEffect(() => {

@@ -27,7 +27,7 @@ function usePlot(make, inputs) {
       };
       draw();
       media.onchange = draw;
-      observer = new ResizeObserver(() => plot?.setSize({ width: Math.max(240, box.current.clientWidth), height: HEIGHT }));
+      observer = new ResizeObserver(() => box.current && plot?.setSize({ width: Math.max(240, box.current.clientWidth), height: HEIGHT }));
       observer.observe(box.current);
     }, () => setFailed(true));
     return () => { isGone = true; media.onchange = null; observer?.disconnect(); plot?.destroy(); };
@@ -70,7 +70,7 @@ export function Bars({ dates, series, format, label }) {
     const { x: xAxis, y: yAxis } = axes(colours, format);
     return {
       options: {
-        scales: { x: { time: false, range: (_, from, to) => [from - 43_200, to + 43_200] }, y: { range: (_, from, to) => [0, Math.max(to, 1e-6) * 1.05] } },
+        scales: { x: { time: false, range: (_, from, to) => [from - 43_200, to + 43_200] }, y: { range: (_, from, to) => [0, to > 0 ? to * 1.05 : 1] } },
         axes: [{ ...xAxis, values: (_, all) => all.map(dayOf), space: 70, incrs: [86_400, 172_800, 604_800, 1_209_600, 2_592_000] }, yAxis],
         cursor: { show: false },
         series: [{}, ...sums.map((_, n) => { const k = sums.length - 1 - n; return { fill: colours.hues[k % 8], stroke: colours.hues[k % 8], width: 0, paths: bars, points: { show: false } }; })],

@@ -13,7 +13,11 @@ import { Arguments } from '../talk/messages.js';
 // A question that appears under a finger is not answered by it.
 const GUARD_MS = 500;
 
-/** What an effect means, in words. */
+/**
+ * What an effect means, in words.
+ * @param {string} effect
+ * @returns {string}
+ */
 export function effectText(effect) {
   const texts = {
     read: t('reads something'),

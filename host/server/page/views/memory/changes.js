@@ -5,7 +5,7 @@ import { t } from '../../lib/i18n.js';
 import { Difference } from '../../lib/difference.js';
 import { Button, Code, Dialog, useAction } from '../../lib/ui.js';
 import { oneLine } from '../../lib/text.js';
-import { command, versions } from './sections.js';
+import { command, content, versions } from './sections.js';
 
 function Problem({ error }) {
   return error ? html`<p class="form-error" role="alert" dir="auto">${error.message}</p>` : null;
@@ -25,28 +25,40 @@ function Field({ label, name, place, onDone, multiline }) {
   </form>`;
 }
 
+/**
+ * Adds a line to the long-term memory.
+ * @param {{place: {runIn: string, scope?: string}, onDone: () => void}} props
+ */
 export const Add = (props) => html`<${Field} label=${t('Remember')} name="add" ...${props} />`;
+/**
+ * Adds to the notes of today.
+ * @param {{place: {runIn: string, scope?: string}, onDone: () => void}} props
+ */
 export const Note = (props) => html`<${Field} label=${t('Note of today')} name="daily" multiline ...${props} />`;
 
 /** The whole text, corrected. What another writer saved meanwhile is not overwritten unseen. */
 export function Correct({ place, tape, version, text, onDone }) {
   const [draft, setDraft] = useState(null);
   const [conflict, setConflict] = useState(null);
-  const base = useRef(version);
+  const base = useRef({ ...version, text });
   const close = () => { setDraft(null); setConflict(null); };
   const action = useAction(async () => {
     const [newest] = await versions(tape);
-    if (newest && newest.seal !== base.current.seal && !conflict) { setConflict(newest); return; }
+    // Another version with the same text has other notes only.
+    if (newest && newest.seal !== base.current.seal && !conflict && (await content(tape, newest)).text !== base.current.text) {
+      setConflict(newest);
+      return;
+    }
     notify(oneLine(await command(place.runIn, place.scope, 'save', { content: draft.trim() }), 200));
     close();
     onDone();
   });
-  const begin = () => { base.current = version; setDraft(text); };
+  const begin = () => { base.current = { ...version, text }; setDraft(text); };
   return html`<div class="memory-correct"><${Button} icon="edit" onClick=${begin}>${t('Correct')}</${Button}></div>
     ${draft !== null && html`<${Dialog} title=${t('Correct the long-term memory')} class="is-wide" onClose=${close} actions=${html`<${Button} onClick=${close}>${t('Cancel')}</${Button}>
-        <${Button} kind="primary" busy=${action.isBusy} disabled=${draft.trim() === text.trim() || !draft.trim()} onClick=${() => action.start()}>${conflict ? t('Save anyway') : t('Save')}</${Button}>`}>
+        <${Button} kind="primary" busy=${action.isBusy} disabled=${draft.trim() === base.current.text.trim() || !draft.trim()} onClick=${() => action.start()}>${conflict ? t('Save anyway') : t('Save')}</${Button}>`}>
       <label class="field"><span>${t('Text')}</span><textarea rows="12" dir="auto" value=${draft} onInput=${(event) => setDraft(event.currentTarget.value)}></textarea></label>
-      <h3 class="label">${t('Changes')}</h3><${Difference} before=${text} after=${draft} />
+      <h3 class="label">${t('Changes')}</h3><${Difference} before=${base.current.text} after=${draft} />
       ${conflict && html`<p class="form-error" role="alert">${t('Version {n} was saved in the meantime. Saving replaces it with this text.', { n: conflict.version })}</p>`}
       <${Problem} error=${action.error} />
     </${Dialog}>`}`;

@@ -8,6 +8,10 @@ import { content } from './sections.js';
 
 const FIRST = 30;
 
+/**
+ * The versions, and the difference between two of them.
+ * @param {{tape: string, all: {version: number, open: number, seal: number, date: string}[]}} props
+ */
 export function History({ tape, all }) {
   const [chosen, setChosen] = useState(0);
   const [against, setAgainst] = useState(null);

@@ -5,7 +5,12 @@ import { argument } from '../../lib/text.js';
 const MAX_VERSIONS = 200;
 const SIDECAR = '__sidecar__';
 
-/** The tape of a session's memory, or null where the session has none. */
+/**
+ * The tape of a session's memory, or null where the session has none.
+ * @param {string} tape
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<string|null>}
+ */
 export async function sidecarOf(tape, signal) {
   const { names = [] } = await get(path`/v1/tapes/${tape}/sidecars`, { signal });
   const found = names.find((name) => name === 'memory' || name.endsWith(`${SIDECAR}memory`));
@@ -59,7 +64,14 @@ export async function content(tape, { open, seal }, signal) {
   };
 }
 
-/** Runs a command of the memory as the user's own words, and returns what it says. */
+/**
+ * Runs a command of the memory as the user's own words, and returns what it says.
+ * @param {string} session
+ * @param {string|undefined} scope
+ * @param {string} name
+ * @param {Record<string, string>} [values]
+ * @returns {Promise<string>}
+ */
 export async function command(session, scope, name, values = {}) {
   const given = Object.entries({ ...values, scope }).filter(([, value]) => value !== undefined && value !== '');
   const line = [`,memory.${name}`, ...given.map(([key, value]) => argument(key, value))].join(' ');

@@ -23,6 +23,10 @@ function changesOf(before, after) {
   ];
 }
 
+/**
+ * Looks at a component and adds it with the grants that are chosen.
+ * @param {{file: File, onClose: () => void, onDone: () => void}} props
+ */
 export function Add({ file, onClose, onDone }) {
   const [name, setName] = useState(nameOf(file));
   const [found, setFound] = useState(null);

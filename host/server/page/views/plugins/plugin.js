@@ -9,9 +9,18 @@ import { clip, oneLine, visible } from '../../lib/text.js';
 import { Dangers, Grants } from './grants.js';
 import { Stats, sourceText } from './stats.js';
 
-/** Sends a change of a plugin. */
+/**
+ * Sends a change of a plugin.
+ * @param {string} name
+ * @param {"add"|"grant"|"revoke"|"rollback"|"unquarantine"} what
+ * @param {object} [body]
+ */
 export const change = (name, what, body = {}) => post(path`/v1/plugins/${name}/${what}`, body);
 
+/**
+ * A plugin and what can be changed of it.
+ * @param {{plugin: object, held: object[], canChange: boolean, onChanged: () => void}} props
+ */
 export function Plugin({ plugin, held, canChange, onChanged }) {
   const { name, wants } = plugin;
   const given = useMemo(() => new Set(wants.filter((want) => want.held).map((want) => want.grant)), [wants]);

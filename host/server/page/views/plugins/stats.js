@@ -4,14 +4,21 @@ import { duration, number, short, t } from '../../lib/i18n.js';
 import { Others } from '../../lib/ui.js';
 import { clip, lookUp, oneLine } from '../../lib/text.js';
 
-/** The sums of a plugin's calls over its hooks. */
+/**
+ * The sums of a plugin's calls over its hooks.
+ * @param {Record<string, {calls: number, faults: number, micros: number, fuel: number}>|undefined} stats
+ */
 export function sums(stats) {
   const all = Object.values(stats ?? {});
   const sum = (key) => all.reduce((so, one) => so + (one?.[key] ?? 0), 0);
   return { calls: sum('calls'), faults: sum('faults'), micros: sum('micros'), fuel: sum('fuel') };
 }
 
-/** Where a plugin comes from, in words. */
+/**
+ * Where a plugin comes from, in words.
+ * @param {string} source
+ * @returns {string}
+ */
 export function sourceText(source) {
   return lookUp({ embedded: t('embedded'), user: t('yours'), workspace: t('of the workspace') }, source, oneLine(source ?? '', 30));
 }

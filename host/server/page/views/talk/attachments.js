@@ -2,7 +2,9 @@
 import { bytes, t } from '../../lib/i18n.js';
 import { lookUp } from '../../lib/text.js';
 
+/** Files of one message. */
 export const MAX_FILES = 16;
+/** Bytes of the files of one message. */
 export const MAX_BYTES = 20_000_000;
 
 const BY_NAME = { md: 'text/markdown', log: 'text/plain', rs: 'text/plain', toml: 'text/plain', py: 'text/plain', wasm: 'application/wasm', jsonl: 'application/json' };
@@ -49,10 +51,16 @@ function read(file) {
   });
 }
 
-/** Attachments as the API takes them. */
+/**
+ * Attachments as the API takes them.
+ * @param {object[]} list
+ */
 export const toMedia = (list) => list.map(({ filename, mime_type, url }) => ({ filename, mime_type, url }));
 
-/** The attachments of a message on a tape, to send them again. */
+/**
+ * The attachments of a message on a tape, to send them again.
+ * @param {{name: string, mime: string, url: string}[]} media
+ */
 export function fromTape(media) {
   return media.filter((one) => one.url && one.mime).map((one) => ({ filename: one.name || null, mime_type: one.mime, url: one.url, size: Math.round(one.url.length * 0.75) }));
 }

@@ -6,7 +6,11 @@ import { onEvent } from '../../lib/events.js';
 const MAX_SHOWN = 8;
 let known = null;
 
-/** The commands of this server; they are read when the first comma is typed. */
+/**
+ * The commands of this server; they are read when the first comma is typed.
+ * @param {boolean} isWanted
+ * @returns {{name: string, about: string}[]}
+ */
 export function useCommands(isWanted) {
   const [commands, setCommands] = useState(known ?? []);
   useEffect(() => {
@@ -18,12 +22,20 @@ export function useCommands(isWanted) {
   return commands;
 }
 
-/** The word that is completed, or null where no command's name is typed. */
+/**
+ * The word that is completed, or null where no command's name is typed.
+ * @param {string} text
+ * @returns {string|null}
+ */
 export function commandWord(text) {
   return /^,([^\s]*)$/.exec(text)?.[1] ?? null;
 }
 
-/** The commands that fit a word: those that begin with it before those that contain it. */
+/**
+ * The commands that fit a word: those that begin with it before those that contain it.
+ * @param {{name: string}[]} commands
+ * @param {string} word
+ */
 export function matching(commands, word) {
   const wanted = word.toLowerCase();
   const begins = commands.filter((one) => one.name.toLowerCase().startsWith(wanted));

@@ -22,6 +22,10 @@ import { useHistory } from './history.js';
 const NEAR_END = 80;
 const STEER_MS = 300;
 
+/**
+ * A session.
+ * @param {{session: string, me: object}} props
+ */
 export function Conversation({ session, me }) {
   const history = useHistory(session);
   const info = useSignal(sessions).list.find((one) => one.session_id === session) ?? { session_id: session };
@@ -46,7 +50,7 @@ export function Conversation({ session, me }) {
   useEffect(() => {
     if (live.state !== 'open') return;
     const { turn } = live;
-    refresh().then((isRead) => { if (isRead && turn?.isDone) live.forget(turn); });
+    refresh(false).then((isRead) => { if (isRead && turn?.isDone) live.forget(turn); });
   }, [live.state]);
   useEffect(() => { if (hasNavigated() && matchMedia('(pointer: fine)').matches) composer.current?.focus(); }, []);
 
@@ -99,7 +103,7 @@ export function Conversation({ session, me }) {
       <div class="thread">
         ${history.hasOlder && html`<div class="older" ref=${scroll.top}><${Button} kind="quiet" onClick=${scroll.older}>${t('Load older messages')}</${Button}></div>`}
         ${history.isBusy && !items.length && html`<${Busy} rows=${5} />`}
-        ${history.error && html`<${Failure} error=${history.error} retry=${history.reload} what=${t('Messages could not be loaded')} />`}
+        ${history.error && html`<${Failure} error=${history.error} retry=${() => history.reload()} what=${t('Messages could not be loaded')} />`}
         ${isEmpty && html`<${Welcome} me=${me} onPick=${(text) => composer.current.set(text)} />`}
         <${Items} items=${items} act=${act} />
         ${unsaved.filter((one) => !isSteering(one)).map(shownPending)}

@@ -2,13 +2,13 @@
 import { useCallback, useEffect, useRef, useState } from '../../lib/html.js';
 import { get, path, query } from '../../lib/api.js';
 import { TALK_KINDS } from '../../lib/entry.js';
-import { isNewSession } from '../../lib/events.js';
+import { isUnknown } from './sessions.js';
 
 const PAGE = 160;
 
 /**
  * The newest entries of a session, and the older ones as they are asked for.
- * @returns {{entries: object[], hasOlder: boolean, isBusy: boolean, isNew: boolean, error: Error|null, older: () => Promise<void>, refresh: () => Promise<boolean>, reload: () => void}}
+ * @returns {{entries: object[], hasOlder: boolean, isBusy: boolean, isNew: boolean, error: Error|null, older: () => Promise<void>, refresh: (isForced?: boolean) => Promise<boolean>, reload: () => void}}
  */
 export function useHistory(session) {
   const [state, setState] = useState({ entries: [], hasOlder: false, isBusy: true, isNew: false, error: null });
@@ -23,14 +23,17 @@ export function useHistory(session) {
 
   const read = useCallback((range) => get(path`/v1/sessions/${session}/entries` + query({ ...range, kind: TALK_KINDS, max: PAGE })), [session]);
 
-  const reload = useCallback(() => (loading.current ??= load().finally(() => { loading.current = null; })), [session, read]);
+  const reload = useCallback((isForced = true) => (loading.current ??= load(isForced).finally(() => { loading.current = null; })), [session, read]);
 
-  async function load() {
+  async function load(isForced) {
+    // Nothing is asked for what does not exist yet.
+    if (!isForced && isUnknown(session)) {
+      set({ entries: [], hasOlder: false, isBusy: false, isNew: true, error: null });
+      return;
+    }
     set({ isBusy: true, error: null });
     try {
-      // A browser logs an answer 404 as an error, so a tape that does not exist yet is not asked for.
-      const isNew = await isNewSession(session);
-      const { entries, more, next } = isNew ? { entries: [], more: false } : await read({});
+      const { entries, more, next } = await read({});
       if (current.current !== session) return;
       before.current = next ?? entries[0]?.id ?? null;
       set({ entries, hasOlder: more && before.current !== null, isBusy: false, isNew: entries.length === 0 && !more, error: null });
@@ -62,11 +65,11 @@ export function useHistory(session) {
     }
   }, [session, read]);
 
-  const refresh = useCallback(async () => {
+  const refresh = useCallback(async (isForced = true) => {
     // What the tape got while it was read for the first time comes behind that.
     if (loading.current) await loading.current;
     const last = now.current.entries.at(-1)?.id;
-    if (last === undefined) { await reload(); return !now.current.error; }
+    if (last === undefined) { await reload(isForced); return !now.current.error; }
     try {
       let after = last;
       for (let hasMore = true; hasMore;) {
@@ -90,7 +93,7 @@ export function useHistory(session) {
     now.current = { entries: [], hasOlder: false, isBusy: true, isNew: false, error: null };
     setState(now.current);
     loading.current = null;
-    reload();
+    reload(false);
   }, [reload]);
 
   return { ...state, older, refresh, reload };

@@ -9,7 +9,10 @@ import { timeOf } from '../../lib/turns.js';
 // A long text that the user pasted is not what the conversation is read for.
 const USER_CLAMP = 3000;
 
-/** An item of a conversation; `act` has what its buttons do. */
+/**
+ * An item of a conversation; `act` has what its buttons do.
+ * @param {{item: object, act: object}} props
+ */
 export function Item({ item, act }) {
   return useMemo(() => html`<${Shown} item=${item} act=${act} />`, [item, act]);
 }
@@ -97,7 +100,10 @@ export function Calls({ calls, elapsed }) {
     ${elapsed !== undefined && html`<p class="muted small">${tn(calls.length, '{n} call', '{n} calls')} · ${t('{time} with the model', { time: duration(elapsed) })}</p>`}`;
 }
 
-/** One call: its name and state, and what it was given and answered when it is unfolded. */
+/**
+ * One call: its name and state, and what it was given and answered when it is unfolded.
+ * @param {{call: object, isRunning?: boolean}} props
+ */
 export function Call({ call, isRunning }) {
   const [isOpen, setOpen] = useState(false);
   const isError = call.failed || call.result?.isError;
@@ -122,7 +128,10 @@ function gist(text) {
   }
 }
 
-/** Arguments of a call: each by its name where they are an object. */
+/**
+ * Arguments of a call: each by its name where they are an object.
+ * @param {{text: string}} props
+ */
 export function Arguments({ text }) {
   let given = null;
   try { given = JSON.parse(text); } catch { /* Shown as it is. */ }

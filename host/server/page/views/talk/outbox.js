@@ -17,7 +17,11 @@ export const outbox = signal([]);
 
 const finished = new Set();
 
-/** Calls `listener(message)` when the turn of a message has ended. */
+/**
+ * Calls `listener(message)` when the turn of a message has ended.
+ * @param {(message: object) => void} listener
+ * @returns {() => void}
+ */
 export function onFinished(listener) {
   finished.add(listener);
   return () => finished.delete(listener);
@@ -33,13 +37,24 @@ function change(key, fields) {
   store();
 }
 
-/** Removes a message from those on their way. */
+/**
+ * Removes a message from those on their way.
+ * @param {string} key
+ */
 export function drop(key) {
   outbox.set(outbox.value.filter((one) => one.key !== key));
   store();
 }
 
-/** Sends a message; the result of its turn. */
+/**
+ * Sends a message; the result of its turn.
+ * @param {string} session
+ * @param {string} content
+ * @param {object[]} [media]
+ * @param {number} [after] the last entry of the tape
+ * @param {string} [key] of the idempotency
+ * @returns {Promise<object|null>}
+ */
 export async function send(session, content, media = [], after = 0, key = `page-${randomId(16)}`) {
   const message = { key, session, content, media, after, state: 'sending', error: null, sent: new Date().toISOString() };
   outbox.set([...outbox.value.filter((one) => one.key !== key), message]);

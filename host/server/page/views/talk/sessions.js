@@ -11,11 +11,34 @@ import { clip, oneLine, randomId } from '../../lib/text.js';
 
 const FIRST = 120;
 
-/** An id for a session that does not exist yet. */
+const made = new Set();
+
+/**
+ * An id for a session that does not exist yet.
+ * @param {object} me
+ * @returns {string}
+ */
 export function newSession(me) {
-  return `${me?.session_prefix ?? ''}http:${Date.now().toString(36)}-${randomId(5)}`;
+  const id = `${me?.session_prefix ?? ''}http:${Date.now().toString(36)}-${randomId(5)}`;
+  made.add(id);
+  return id;
 }
 
+/**
+ * Whether a session is known to have no tape: this page has made it up, or the list of all sessions lacks it.
+ * @param {string} session
+ * @returns {boolean}
+ */
+export function isUnknown(session) {
+  const { list, isLoaded, hasMore } = sessions.value;
+  const isListed = list.some((one) => one.session_id === session);
+  return !isListed && (made.has(session) || (isLoaded && !hasMore));
+}
+
+/**
+ * The sessions, with a search and what can be done with each.
+ * @param {{current?: string, me: object}} props
+ */
 export function SessionList({ current, me }) {
   const { list, error, isLoaded, hasMore } = useSignal(sessions);
   const waiting = useSignal(approvals).list;
@@ -63,7 +86,10 @@ function Row({ session, isCurrent, asks }) {
   </li>`;
 }
 
-/** What can be done with a session as a whole. */
+/**
+ * What can be done with a session as a whole.
+ * @param {{session: object, label?: string}} props
+ */
 export function SessionMenu({ session, label }) {
   const [open, setOpen] = useState(null);
   const id = session.session_id;

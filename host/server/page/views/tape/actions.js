@@ -7,6 +7,10 @@ import { t } from '../../lib/i18n.js';
 import { go } from '../../lib/route.js';
 import { Button, Confirm, Dialog, useAction } from '../../lib/ui.js';
 
+/**
+ * Begins a phase of a session.
+ * @param {{session: string, onClose: () => void, onDone: () => void}} props
+ */
 export function Handoff({ session, onClose, onDone }) {
   const [name, setName] = useState('');
   const [text, setText] = useState('');
@@ -25,6 +29,10 @@ export function Handoff({ session, onClose, onDone }) {
   </${Dialog}>`;
 }
 
+/**
+ * Makes a session of the entries up to one.
+ * @param {{session: string, through: number, onClose: () => void}} props
+ */
 export function Fork({ session, through, onClose }) {
   const action = useAction(async () => {
     const { session_id: id } = await fork(session, through);

@@ -6,7 +6,13 @@ import { duration, number, short, t, tn } from '../../lib/i18n.js';
 import { Bar, Busy, Button, Failure, Missing, Others, Select, useAsync, useNarrow } from '../../lib/ui.js';
 import { clip, visible } from '../../lib/text.js';
 
-/** The selection of a selector, with its ids as sets; `null` where none is asked for. */
+/**
+ * The selection of a selector, with its ids as sets; `null` where none is asked for.
+ * @param {string} session
+ * @param {string|null} selector
+ * @param {string} prompt
+ * @param {number} version
+ */
 export function useSelection(session, selector, prompt, version) {
   return useAsync(async (signal) => {
     if (selector === null) return null;

@@ -6,7 +6,11 @@ import { lookUp, oneLine } from '../../lib/text.js';
 
 const HUES = { message: 0, system: 7, tool_call: 1, tool_result: 5, anchor: 3, error: 4, event: 6 };
 
-/** The number of the colour of a kind. */
+/**
+ * The number of the colour of a kind.
+ * @param {string} kind
+ * @returns {number}
+ */
 export const hueOf = (kind) => lookUp(HUES, kind, 7);
 
 const texts = new WeakMap();
@@ -21,7 +25,12 @@ function textsOf(entry) {
   return found;
 }
 
-/** Whether an entry is in a selection, as a mark with its words. */
+/**
+ * Whether an entry is in a selection, as a mark with its words.
+ * @param {number} id
+ * @param {object|undefined} a the selection
+ * @param {object|null} b the one beside it
+ */
 export function markOf(id, a, b) {
   const isInA = a?.entries.has(id);
   const isInB = b?.entries.has(id);
@@ -36,7 +45,12 @@ export function markOf(id, a, b) {
   return a.leftOut.has(id) ? { sign: '○', name: 'out', text: t('left out') } : null;
 }
 
-/** The content of a row. `entry` is `undefined` while it is fetched and `null` where the tape has none. */
+/**
+ * The content of a row. `entry` is `undefined` while it is fetched and `null` where the tape has none.
+ * @param {object|null|undefined} entry
+ * @param {number} id
+ * @param {object|null} mark
+ */
 export function Row(entry, id, mark) {
   if (!entry) {
     return [h('span', { class: 't-mark' }), h('span', { class: 't-id' }, id ?? ''),

@@ -206,7 +206,14 @@ export class WindowSource {
   close() { this.isClosed = true; }
 }
 
-/** The source that fits a tape and the kinds that are shown. */
+/**
+ * The source that fits a tape and the kinds that are shown.
+ * @param {string} session
+ * @param {{entries: number, first: number, last: number}} outline
+ * @param {string[]} kinds
+ * @param {number|null} near
+ * @param {() => void} onChange
+ */
 export function sourceOf(session, outline, kinds, near, onChange) {
   const span = outline.last - outline.first + 1;
   const isDense = span <= outline.entries * 1.5 + 1000;
