@@ -17,7 +17,8 @@ export function Difference({ before, after }) {
   const signs = { added: ['+', t('added')], removed: ['−', t('removed')], same: [' ', ''] };
   return html`<ul class="diff">${lines.slice(0, MAX_LINES).map((line, n) => (line.type === 'gap'
     ? html`<li key=${n} class="is-gap">${tn(line.count, '{n} line is the same', '{n} lines are the same')}</li>`
-    : html`<li key=${n} class=${`is-${line.type}`}><span aria-hidden="true">${signs[line.type][0]}</span>${signs[line.type][1] && html`<span class="sr">${signs[line.type][1]}: </span>`}<bdi dir="auto">${visible(clip(line.text, 2000)) || '\u00a0'}</bdi></li>`))}
+    : html`<li key=${n} class=${`is-${line.type}`}>
+      <span aria-hidden="true">${signs[line.type][0]}</span>${signs[line.type][1] && html`<span class="sr">${signs[line.type][1]}: </span>`}<bdi dir="auto">${visible(clip(line.text, 2000)) || '\u00a0'}</bdi></li>`))}
     ${lines.length > MAX_LINES && html`<li class="is-gap">${tn(lines.length - MAX_LINES, '{n} more line', '{n} more lines')}</li>`}</ul>`;
 }
 

@@ -33,5 +33,6 @@ const SHAPES = {
 
 /** An icon by its name. */
 export function Icon({ name }) {
-  return html`<svg class=${name === 'more' ? 'icon is-dots' : 'icon'} viewBox="0 0 16 16" aria-hidden="true" focusable="false"><path d=${SHAPES[name] ?? SHAPES.more} /></svg>`;
+  return html`<svg class=${name === 'more' ? 'icon is-dots' : 'icon'} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <path d=${SHAPES[name] ?? SHAPES.more} /></svg>`;
 }

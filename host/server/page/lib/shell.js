@@ -70,10 +70,13 @@ function Navigation({ view, waiting, me, onHelp, onSignOut }) {
   const code = useSignal(language);
   return html`<nav class="nav" aria-label=${t('Views')}>
     <ul class="nav-views">${Object.entries(names()).map(([key, name]) => html`<li key=${key}>
-      <a href=${hrefOf(key)} class=${key === view ? 'is-current' : ''} aria-current=${key === view ? 'page' : undefined}><${Icon} name=${key} /><span>${name}</span>
-        ${key === 'decide' && waiting > 0 && html`<span class="badge" aria-hidden="true">${waiting > 99 ? '99+' : waiting}</span><span class="sr">${tn(waiting, '{n} question', '{n} questions')}</span>`}</a></li>`)}</ul>
+      <a href=${hrefOf(key)} class=${key === view ? 'is-current' : ''} aria-current=${key === view ? 'page' : undefined}><${Icon} name=${key} />
+        <span>${name}</span>
+        ${key === 'decide' && waiting > 0 && html`<span class="badge" aria-hidden="true">${waiting > 99 ? '99+' : waiting}</span>
+          <span class="sr">${tn(waiting, '{n} question', '{n} questions')}</span>`}</a></li>`)}</ul>
     <div class="nav-foot">
-      ${me?.workspace && html`<p class="nav-where" title=${oneLine(me.workspace, 300)}><bdi dir="auto">${oneLine(me.workspace.split('/').filter(Boolean).at(-1) ?? me.workspace, 60)}</bdi></p>`}
+      ${me?.workspace && html`<p class="nav-where" title=${oneLine(me.workspace, 300)}>
+        <bdi dir="auto">${oneLine(me.workspace.split('/').filter(Boolean).at(-1) ?? me.workspace, 60)}</bdi></p>`}
       ${me?.model && html`<p class="nav-where muted" title=${oneLine(me.model, 200)}><bdi dir="auto">${oneLine(me.model, 60)}</bdi></p>`}
       <${Menu} class="nav-more" label=${t('Settings')} icon="more" items=${[
         { label: t('Keys and help'), icon: 'help', run: onHelp },
@@ -106,7 +109,8 @@ function View({ name, route: at, me, onOpened }) {
 function Offline() {
   const [isDown, setDown] = useState(false);
   useEffect(() => on('connection', (isConnected) => setDown(!isConnected)), []);
-  return isDown ? html`<p class="offline" role="status"><${Icon} name="warn" /> ${t('The server is unreachable. The page reconnects by itself; drafts are kept.')}</p>` : null;
+  return isDown ? html`<p class="offline" role="status">
+    <${Icon} name="warn" /> ${t('The server is unreachable. The page reconnects by itself; drafts are kept.')}</p>` : null;
 }
 
 /** Notices and the live region, also around the sign-in. */
@@ -114,7 +118,8 @@ export function Notices() {
   const text = useSignal(spoken);
   const list = useSignal(notices);
   return html`<div id="live" class="sr" role="status" aria-live="polite" aria-atomic="true">${text}</div>
-    ${list.length > 0 && html`<section aria-label=${t('Notices')}><ul class="notices">${list.map((one) => html`<li key=${one.id} class=${`notice is-${one.kind}`}>
+    ${list.length > 0 && html`<section aria-label=${t('Notices')}>
+      <ul class="notices">${list.map((one) => html`<li key=${one.id} class=${`notice is-${one.kind}`}>
       <span dir="auto">${one.text}</span>${one.action && html`<${Button} kind="quiet" onClick=${() => { dismiss(one.id); one.action.run(); }}>${one.action.label}</${Button}>`}
       <${Button} icon="close" kind="quiet" label=${t('Dismiss')} onClick=${() => dismiss(one.id)} /></li>`)}</ul></section>`}`;
 }

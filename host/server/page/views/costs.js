@@ -10,6 +10,7 @@ import { Usage } from './costs/usage.js';
 export default function Costs({ route, me }) {
   const [tab = 'usage'] = route.parts;
   const tabs = [['usage', t('Usage')], ['health', t('Health')], ['log', t('Log')]];
-  return html`<div class="view costs"><${Heading} tools=${html`<${Choice} label=${t('Part')} value=${tab} options=${tabs} onChange=${(name) => go('costs', ...(name === 'usage' ? [] : [name]))} />`}>${t('Costs')}</${Heading}>
+  return html`<div class="view costs">
+    <${Heading} tools=${html`<${Choice} label=${t('Part')} value=${tab} options=${tabs} onChange=${(name) => go('costs', ...(name === 'usage' ? [] : [name]))} />`}>${t('Costs')}</${Heading}>
     ${tab === 'log' ? html`<${Log} me=${me} />` : tab === 'health' ? html`<${Health} />` : html`<${Usage} />`}</div>`;
 }

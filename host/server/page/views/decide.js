@@ -25,6 +25,7 @@ export default function Decide({ me }) {
       ${state === 'open' && !list.length && html`<${Empty} title=${t('No pending questions')}>
         <p>${t('While this page is open, tool calls that need an approval are asked here. The first answer counts: from this page, a terminal or a chat.')}</p></${Empty}>`}
       ${list.map((one) => html`<${Question} key=${one.id} question=${one} />`)}
-      ${list.length > 0 && html`<p class="muted small keys-hint"><kbd>j</kbd> <kbd>k</kbd> ${t('move between questions;')} <kbd>y</kbd> ${t('allows once,')} <kbd>a</kbd> ${t('for the session,')} <kbd>n</kbd> ${t('denies,')} <kbd>v</kbd> ${t('never.')}</p>`}
+      ${list.length > 0 && html`<p class="muted small keys-hint">
+        <kbd>j</kbd> <kbd>k</kbd> ${t('move between questions;')} <kbd>y</kbd> ${t('allows once,')} <kbd>a</kbd> ${t('for the session,')} <kbd>n</kbd> ${t('denies,')} <kbd>v</kbd> ${t('never.')}</p>`}
     </div></div>`;
 }

@@ -73,7 +73,8 @@ function Scope({ tape, me, runIn, scope, onFirst }) {
         </section>
       </div>
       <section class="panel memory-history" aria-label=${t('Versions')}>
-        <header class="panel-head"><h2>${t('Versions')}</h2><span class="muted small">${tn(all.length, '{n} version on the tape', '{n} versions on the tape')}</span></header>
+        <header class="panel-head"><h2>${t('Versions')}</h2>
+          <span class="muted small">${tn(all.length, '{n} version on the tape', '{n} versions on the tape')}</span></header>
         ${all.length ? html`<${History} tape=${tape} all=${all} />` : html`<p class="muted pad">${t('The first save creates version 1.')}</p>`}
       </section>
     </div>`}</${Loaded}></div>`;
@@ -92,7 +93,8 @@ function Lines({ text, onForget }) {
 
 function Day({ day, isFirst, onForget }) {
   const body = day.text.replace(/^# .*\n+/, '');
-  return html`<details class="day" open=${isFirst}><summary><b>${visible(clip(day.date, 40))}</b>${day.isTainted && html` <span class="tag is-warn">${t('from untrusted text')}</span>`}</summary>
+  return html`<details class="day" open=${isFirst}><summary>
+    <b>${visible(clip(day.date, 40))}</b>${day.isTainted && html` <span class="tag is-warn">${t('from untrusted text')}</span>`}</summary>
     <div class="day-text" dir="auto">${visible(clip(body, 6000))}</div>
     ${onForget && html`<button type="button" class="button quiet" aria-label=${t('Forget the notes of {date}', { date: visible(clip(day.date, 40)) })} onClick=${() => onForget({ text: day.date, at: Date.now() })}>${t('Forget')}</button>`}
   </details>`;

@@ -75,8 +75,12 @@ function Troubles({ value }) {
   const { failed = [], untrusted = [], quarantined = [] } = value;
   if (!failed.length && !untrusted.length && !quarantined.length) return null;
   return html`<ul class="troubles">
-    ${quarantined.map((one, n) => html`<li key=${`q${n}`} class="note is-error"><${Icon} name="warn" /><span><a href=${hrefOf('plugins', one.plugin)}><${Others}>${clip(one.plugin, 60)}</${Others}></a> ${t('is in quarantine in {hook} for {time}:', { hook: oneLine(one.hook ?? '', 40), time: duration(one.seconds * 1000) })} <bdi dir="auto">${visible(clip(one.fault ?? '', 300))}</bdi></span></li>`)}
-    ${failed.map((one, n) => html`<li key=${`f${n}`} class="note is-error"><${Icon} name="warn" /><span><b><${Others}>${clip(one.plugin, 60)}</${Others}></b> ${t('did not load:')} <bdi dir="auto">${visible(clip(one.reason ?? '', 400))}</bdi></span></li>`)}
-    ${untrusted.map((one, n) => html`<li key=${`u${n}`} class="note"><${Icon} name="decide" /><span><b><${Others}>${clip(one.name, 60)}</${Others}></b> ${t('is in the workspace, which is not trusted:')} <code dir="auto">${visible(clip(one.file ?? '', 200))}</code></span></li>`)}
+    ${quarantined.map((one, n) => html`<li key=${`q${n}`} class="note is-error"><${Icon} name="warn" /><span><a href=${hrefOf('plugins', one.plugin)}>
+      <${Others}>${clip(one.plugin, 60)}</${Others}>
+      </a> ${t('is in quarantine in {hook} for {time}:', { hook: oneLine(one.hook ?? '', 40), time: duration(one.seconds * 1000) })} <bdi dir="auto">${visible(clip(one.fault ?? '', 300))}</bdi></span></li>`)}
+    ${failed.map((one, n) => html`<li key=${`f${n}`} class="note is-error"><${Icon} name="warn" /><span><b><${Others}>${clip(one.plugin, 60)}</${Others}>
+      </b> ${t('did not load:')} <bdi dir="auto">${visible(clip(one.reason ?? '', 400))}</bdi></span></li>`)}
+    ${untrusted.map((one, n) => html`<li key=${`u${n}`} class="note"><${Icon} name="decide" /><span><b><${Others}>${clip(one.name, 60)}</${Others}>
+      </b> ${t('is in the workspace, which is not trusted:')} <code dir="auto">${visible(clip(one.file ?? '', 200))}</code></span></li>`)}
   </ul>`;
 }

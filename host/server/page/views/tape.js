@@ -25,10 +25,12 @@ function Sessions() {
   const words = search.toLowerCase();
   const found = list.filter((one) => `${titleOf(one)} ${one.session_id}`.toLowerCase().includes(words)).slice(0, 300);
   return html`<div class="view"><${Heading}>${t('Tape')}</${Heading}><div class="view-body is-column">
-    <label class="search"><span class="sr">${t('Search sessions')}</span><${Icon} name="search" /><input type="search" placeholder=${t('Search sessions')} value=${search} onInput=${(event) => setSearch(event.currentTarget.value)} /></label>
+    <label class="search"><span class="sr">${t('Search sessions')}</span><${Icon} name="search" />
+      <input type="search" placeholder=${t('Search sessions')} value=${search} onInput=${(event) => setSearch(event.currentTarget.value)} /></label>
     ${error && html`<${Failure} error=${error} retry=${loadSessions} />`}${!isLoaded && !error && html`<${Busy} />`}
     ${isLoaded && !found.length && html`<${Empty} title=${t('No tapes')}>${t('Every session has a tape from its first message on.')}</${Empty}>`}
-    <ul class="rows">${found.map((one) => html`<li key=${one.session_id}><a href=${hrefOf('tape', one.session_id)}><${Others}>${clip(oneLine(titleOf(one), 120), 120)}</${Others}>
+    <ul class="rows">${found.map((one) => html`<li key=${one.session_id}><a href=${hrefOf('tape', one.session_id)}>
+      <${Others}>${clip(oneLine(titleOf(one), 120), 120)}</${Others}>
       <span class="muted">${tn(one.entries, '{n} entry', '{n} entries')} · <${Time} at=${one.last_date} /></span></a></li>`)}</ul>
   </div></div>`;
 }
@@ -177,7 +179,8 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
   return html`<div class=${`tape-body ${target ? 'has-detail' : ''} ${anchors.length ? 'has-anchors' : ''}`}>
     <${Anchors} anchors=${anchors} section=${section} jump=${jump} />
     <div class="entries">
-      ${isNarrow && anchors.length > 0 && html`<label class="field is-inline anchor-select"><span>${t('Anchor')}</span><select value=${section ?? ''} onChange=${(event) => jump(Number(event.currentTarget.value))}>
+      ${isNarrow && anchors.length > 0 && html`<label class="field is-inline anchor-select"><span>${t('Anchor')}</span>
+        <select value=${section ?? ''} onChange=${(event) => jump(Number(event.currentTarget.value))}>
         ${anchors.map((one) => html`<option key=${one.id} value=${one.id} selected=${one.id === section}>${oneLine(one.name, 60)}</option>`)}</select></label>`}
       ${source.error && html`<${Failure} error=${source.error} retry=${() => { source.error = null; changed(); source.want(0, source.count); }} what=${t('Entries could not be loaded')} />`}
       ${isSearching ? html`<${Hits} session=${session} text=${search} kinds=${kinds} height=${height} mark=${mark} active=${target} open=${open} />`
@@ -196,9 +199,11 @@ function Anchors({ anchors, section, jump }) {
     if (!box.current?.matches(':hover, :focus-within')) box.current?.querySelector('.is-current')?.scrollIntoView({ block: 'nearest' });
   }, [section]);
   // Hundreds of buttons are not made again for each step of scrolling.
-  return useMemo(() => (anchors.length ? html`<nav class="anchors" ref=${box} aria-label=${t('Anchors')}><h2 class="label">${t('Anchors')}</h2><ol>${anchors.map((one) => html`<li key=${one.id}>
+  return useMemo(() => (anchors.length ? html`<nav class="anchors" ref=${box} aria-label=${t('Anchors')}><h2 class="label">${t('Anchors')}</h2>
+    <ol>${anchors.map((one) => html`<li key=${one.id}>
       <button type="button" class=${one.id === section ? 'is-current' : ''} aria-current=${one.id === section ? 'true' : undefined} onClick=${() => jump(one.id)}>
-        <bdi dir="auto">${oneLine(one.name, 80)}</bdi><span class="muted">${number(one.id)}</span></button></li>`)}</ol></nav>` : null), [anchors, section, jump]);
+        <bdi dir="auto">${oneLine(one.name, 80)}</bdi><span class="muted">${number(one.id)}</span></button></li>`)}</ol>
+          </nav>` : null), [anchors, section, jump]);
 }
 
 function known(source, id) {

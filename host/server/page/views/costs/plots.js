@@ -80,9 +80,12 @@ export function Bars({ dates, series, format, label }) {
   }, [dates, series, label]);
   return html`<div class="plot" role="img" aria-label=${label}><div ref=${box} class="plot-box"></div></div>
     ${failed && html`<p class="missing">${t('The plot could not be loaded.')}</p>`}
-    <ul class="legend plot-legend">${series.map((one, n) => html`<li key=${n}><span class=${`swatch hue-${n % 8}`}></span><bdi dir="auto">${one.name}</bdi> <b>${format(one.values.reduce((a, b) => a + b, 0))}</b></li>`)}</ul>
-    <details class="plot-table"><summary>${t('As a table')}</summary><div class="scroll-x" tabindex="0" role="group" aria-label=${label}><table class="table"><thead><tr><th scope="col">${t('Day')}</th>${series.map((one, n) => html`<th scope="col" class="is-number" key=${n} dir="auto">${one.name}</th>`)}</tr></thead>
-      <tbody>${dates.map((date, k) => html`<tr key=${date}><th scope="row">${date}</th>${series.map((one, n) => html`<td class="is-number" key=${n}>${format(one.values[k])}</td>`)}</tr>`)}</tbody></table></div></details>`;
+    <ul class="legend plot-legend">${series.map((one, n) => html`<li key=${n}><span class=${`swatch hue-${n % 8}`}></span>
+      <bdi dir="auto">${one.name}</bdi> <b>${format(one.values.reduce((a, b) => a + b, 0))}</b></li>`)}</ul>
+    <details class="plot-table"><summary>${t('As a table')}</summary><div class="scroll-x" tabindex="0" role="group" aria-label=${label}><table class="table">
+      <thead><tr><th scope="col">${t('Day')}</th>${series.map((one, n) => html`<th scope="col" class="is-number" key=${n} dir="auto">${one.name}</th>`)}</tr></thead>
+      <tbody>${dates.map((date, k) => html`<tr key=${date}>
+        <th scope="row">${date}</th>${series.map((one, n) => html`<td class="is-number" key=${n}>${format(one.values[k])}</td>`)}</tr>`)}</tbody></table></div></details>`;
 }
 
 /** Values in their order, with those that failed marked. Points are `{value, failed}`. */

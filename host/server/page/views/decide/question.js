@@ -64,7 +64,9 @@ export function Question({ question, isHere }) {
     </header>
     <dl class="facts">
       <div><dt>${t('Reason')}</dt><dd dir="auto">${visible(clip(question.why || t('The policy asks.'), 1000))}</dd></div>
-      <div><dt>${t('Caused by')}</dt><dd>${question.source === 'chat' ? t('a chat in a terminal') : t('a turn of the server')}${!isHere && html`, ${t('in session')} <a href=${hrefOf('talk', question.session_id)}><${Others}>${clip(oneLine(titleOf(session), 80), 80)}</${Others}></a>`}</dd></div>
+      <div><dt>${t('Caused by')}</dt>
+        <dd>${question.source === 'chat' ? t('a chat in a terminal') : t('a turn of the server')}${!isHere && html`, ${t('in session')} <a href=${hrefOf('talk', question.session_id)}>
+        <${Others}>${clip(oneLine(titleOf(session), 80), 80)}</${Others}></a>`}</dd></div>
       <div><dt>${t('Plugin')}</dt><dd>${question.plugin ? html`<${Others}>${clip(question.plugin, 80)}</${Others}>` : t('built in')}</dd></div>
     </dl>
     <h4 class="label">${t('What would be done')}</h4>

@@ -20,7 +20,8 @@ function Field({ label, name, place, onDone, multiline }) {
   });
   const typed = (event) => setText(event.currentTarget.value);
   return html`<form class="memory-form" onSubmit=${(event) => { event.preventDefault(); if (text.trim()) action.start(); }}>
-    <label class="field"><span>${label}</span>${multiline ? html`<textarea rows="2" dir="auto" value=${text} onInput=${typed}></textarea>` : html`<input type="text" dir="auto" value=${text} onInput=${typed} />`}</label>
+    <label class="field"><span>${label}</span>${multiline ? html`<textarea rows="2" dir="auto" value=${text} onInput=${typed}>
+      </textarea>` : html`<input type="text" dir="auto" value=${text} onInput=${typed} />`}</label>
     <${Button} type="submit" icon="plus" busy=${action.isBusy} disabled=${!text.trim()}>${t('Add')}</${Button}><${Problem} error=${action.error} />
   </form>`;
 }
@@ -83,7 +84,8 @@ export function Forget({ place, asked, onDone }) {
     look.start(asked.text);
   }, [asked]);
   return html`<form class="memory-form" onSubmit=${(event) => { event.preventDefault(); if (text.trim()) look.start(text.trim()); }}>
-      <label class="field"><span>${t('Text or date')}</span><input ref=${field} type="text" dir="auto" value=${text} onInput=${(event) => { setText(event.currentTarget.value); setPreview(null); }} /></label>
+      <label class="field"><span>${t('Text or date')}</span>
+        <input ref=${field} type="text" dir="auto" value=${text} onInput=${(event) => { setText(event.currentTarget.value); setPreview(null); }} /></label>
       <${Button} type="submit" busy=${look.isBusy} disabled=${!text.trim()}>${t('Preview')}</${Button}><${Problem} error=${look.error} />
     </form>
     ${preview && html`<div class="pad" role="status"><${Code} text=${preview.output} label=${t('What would be forgotten')} />

@@ -54,19 +54,25 @@ export function Add({ file, onClose, onDone }) {
     ${isOther || !found ? html`<${Button} busy=${inspect.isBusy} disabled=${!name} onClick=${() => inspect.start()}>${t('Inspect')}</${Button}>`
       : html`<${Button} kind="primary" busy=${add.isBusy} disabled=${found.shared} onClick=${() => add.start()}>${found.before ? t('Replace') : t('Add')}</${Button}>`}`;
   return html`<${Dialog} title=${found?.before ? t('Replace a plugin') : t('Add a plugin')} class="is-wide" onClose=${onClose} actions=${actions}>
-    <label class="field"><span>${t('Name')}</span><input type="text" value=${name} pattern="[A-Za-z0-9._-]+" maxlength="64" onInput=${(event) => setName(event.currentTarget.value.trim())} /></label>
+    <label class="field"><span>${t('Name')}</span>
+      <input type="text" value=${name} pattern="[A-Za-z0-9._-]+" maxlength="64" onInput=${(event) => setName(event.currentTarget.value.trim())} /></label>
     <p class="muted small"><bdi dir="auto">${oneLine(file.name, 80)}</bdi> · ${bytes(file.size)}</p>
     ${inspect.isBusy && html`<p role="status">${t('Compiling and inspecting the component …')}</p>`}
     ${inspect.error && html`<${Failure} error=${inspect.error} what=${t('The server cannot load this file as a plugin')} />`}
     ${candidate && html`
       <p dir="auto"><b>${visible(clip(candidate.version ?? '', 30))}</b> ${visible(clip(candidate.about ?? '', 500))}</p>
       ${found.before && html`<p class="note"><span>${t('It replaces version {version}.', { version: visible(clip(found.before.version ?? '?', 30)) })}</span></p>`}
-      ${found.shared && html`<p class="note is-error"><span>${t('The workers of a database share their plugins. Change them with {command}.', { command: 'bub-wasm plugin' })}</span></p>`}
-      ${changes.length > 0 && html`<div><h3 class="label">${t('What changes')}</h3><ul class="bullets">${changes.map((text, n) => html`<li key=${n} dir="auto">${visible(clip(text, 400))}</li>`)}</ul></div>`}
+      ${found.shared && html`<p class="note is-error">
+        <span>${t('The workers of a database share their plugins. Change them with {command}.', { command: 'bub-wasm plugin' })}</span></p>`}
+      ${changes.length > 0 && html`<div><h3 class="label">${t('What changes')}</h3>
+        <ul class="bullets">${changes.map((text, n) => html`<li key=${n} dir="auto">${visible(clip(text, 400))}</li>`)}</ul></div>`}
       <${Dangers} dangers=${found.dangers ?? candidate.dangers} />
-      <dl class="facts"><div><dt>${t('Hooks')}</dt><dd dir="auto">${visible(clip((candidate.hooks ?? []).join(', ') || '–', 400))}</dd></div><div><dt>${t('Tools')}</dt><dd dir="auto">${visible(clip((candidate.tools ?? []).join(', ') || '–', 400))}</dd></div>
+      <dl class="facts"><div><dt>${t('Hooks')}</dt><dd dir="auto">${visible(clip((candidate.hooks ?? []).join(', ') || '–', 400))}</dd></div><div>
+        <dt>${t('Tools')}</dt><dd dir="auto">${visible(clip((candidate.tools ?? []).join(', ') || '–', 400))}</dd></div>
         <div><dt>${t('Digest')}</dt><dd><code class="break">${visible(clip(found.digest ?? '', 100))}</code></dd></div></dl>
-      <div class="row-tools"><h3>${t('What it may do')}</h3><${Button} kind="quiet" onClick=${() => setChosen(new Set(candidate.wants.map((want) => want.grant)))}>${t('All')}</${Button}><${Button} kind="quiet" onClick=${() => setChosen(new Set())}>${t('None')}</${Button}></div>
+      <div class="row-tools"><h3>${t('What it may do')}</h3>
+        <${Button} kind="quiet" onClick=${() => setChosen(new Set(candidate.wants.map((want) => want.grant)))}>${t('All')}</${Button}>
+        <${Button} kind="quiet" onClick=${() => setChosen(new Set())}>${t('None')}</${Button}></div>
       <${Grants} wants=${candidate.wants.map((want) => ({ ...want, held: chosen.has(want.grant) }))} chosen=${chosen} onChange=${setChosen} name=${oneLine(name, 60)} />
       ${add.error && html`<p class="form-error" role="alert" dir="auto">${add.error.status === 404 ? t('The server no longer holds the bytes. Inspect the file again.') : add.error.message}</p>`}`}
   </${Dialog}>`;

@@ -25,5 +25,6 @@ export function Grants({ wants, chosen, onChange, disabled, name }) {
 /** What grants come to together, where that is worse than each alone. */
 export function Dangers({ dangers }) {
   if (!dangers?.length) return null;
-  return html`<ul class="dangers">${dangers.map((text, n) => html`<li key=${n} class="note is-error"><${Icon} name="warn" /><span dir="auto">${visible(clip(text, 600))}</span></li>`)}</ul>`;
+  return html`<ul class="dangers">${dangers.map((text, n) => html`<li key=${n} class="note is-error"><${Icon} name="warn" />
+    <span dir="auto">${visible(clip(text, 600))}</span></li>`)}</ul>`;
 }

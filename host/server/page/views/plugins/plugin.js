@@ -45,15 +45,19 @@ export function Plugin({ plugin, held, canChange, onChanged }) {
       <h2><${Others}>${clip(shown, 60)}</${Others}></h2><span class="muted">${visible(clip(plugin.version ?? '', 30))} · ${sourceText(plugin.source)}</span>
       ${canChange && plugin.has_previous && html`<${Button} icon="again" onClick=${() => setAsks('rollback')}>${t('Roll back')}</${Button}>`}</header>
     ${plugin.about && html`<p dir="auto">${visible(clip(plugin.about, 800))}</p>`}
-    ${held.map((one, n) => html`<div key=${n} class="note is-error"><${Icon} name="warn" /><span>${t('In quarantine in {hook} for {time}', { hook: oneLine(one.hook ?? '', 60), time: duration(one.seconds * 1000) })}${one.session && html` · <bdi dir="auto">${oneLine(one.session, 60)}</bdi>`}: <bdi dir="auto">${visible(clip(one.fault ?? '', 600))}</bdi></span></div>`)}
+    ${held.map((one, n) => html`<div key=${n} class="note is-error"><${Icon} name="warn" />
+      <span>${t('In quarantine in {hook} for {time}', { hook: oneLine(one.hook ?? '', 60), time: duration(one.seconds * 1000) })}${one.session && html` · <bdi dir="auto">${oneLine(one.session, 60)}</bdi>`}: <bdi dir="auto">${visible(clip(one.fault ?? '', 600))}</bdi></span></div>`)}
     ${held.length > 0 && canChange && html`<div><${Button} busy=${release.isBusy} onClick=${() => release.start()}>${t('End the quarantine')}</${Button}></div>`}
     ${release.error && html`<p class="form-error" role="alert" dir="auto">${release.error.message}</p>`}
-    ${plugin.other_bytes && html`<p class="note is-error"><${Icon} name="warn" /><span>${t('The grants belong to other bytes of this plugin. It has none until you grant them again.')}</span></p>`}
+    ${plugin.other_bytes && html`<p class="note is-error"><${Icon} name="warn" />
+      <span>${t('The grants belong to other bytes of this plugin. It has none until you grant them again.')}</span></p>`}
     <${Dangers} dangers=${plugin.dangers} />
 
     <h3>${t('Grants')}</h3>
     <${Grants} wants=${wants} chosen=${chosen} onChange=${setChosen} disabled=${!canChange} name=${shown} />
-    ${(added.length > 0 || removed.length > 0) && html`<div class="row-tools"><${Button} kind="primary" onClick=${() => setAsks('grants')}>${t('Apply the changes')}</${Button}><${Button} onClick=${() => setChosen(given)}>${t('Reset')}</${Button}></div>`}
+    ${(added.length > 0 || removed.length > 0) && html`<div class="row-tools">
+      <${Button} kind="primary" onClick=${() => setAsks('grants')}>${t('Apply the changes')}</${Button}>
+      <${Button} onClick=${() => setChosen(given)}>${t('Reset')}</${Button}></div>`}
 
     <h3>${t('Calls')}</h3>
     <${Stats} stats=${plugin.stats} />
@@ -70,8 +74,10 @@ export function Plugin({ plugin, held, canChange, onChanged }) {
     </dl>
 
     ${asks === 'grants' && html`<${Confirm} title=${t('Change the grants of {name}?', { name: shown })} action=${t('Apply')} danger=${added.length > 0} onClose=${() => setAsks(null)} onYes=${() => apply.start()} busy=${apply.isBusy} error=${apply.error}>
-      ${added.length > 0 && html`<p>${t('New grants: the plugin')}</p><ul class="bullets">${added.map((want) => html`<li key=${want.grant} dir="auto">${visible(clip(want.means, 300))}</li>`)}</ul>`}
-      ${removed.length > 0 && html`<p>${t('Revoked grants: the plugin no longer')}</p><ul class="bullets">${removed.map((want) => html`<li key=${want.grant} dir="auto">${visible(clip(want.means, 300))}</li>`)}</ul>`}</${Confirm}>`}
+      ${added.length > 0 && html`<p>${t('New grants: the plugin')}</p>
+        <ul class="bullets">${added.map((want) => html`<li key=${want.grant} dir="auto">${visible(clip(want.means, 300))}</li>`)}</ul>`}
+      ${removed.length > 0 && html`<p>${t('Revoked grants: the plugin no longer')}</p>
+        <ul class="bullets">${removed.map((want) => html`<li key=${want.grant} dir="auto">${visible(clip(want.means, 300))}</li>`)}</ul>`}</${Confirm}>`}
     ${asks === 'rollback' && html`<${Confirm} title=${t('Roll {name} back?', { name: shown })} action=${t('Roll back')} onClose=${() => setAsks(null)} onYes=${() => rollback.start()} busy=${rollback.isBusy} error=${rollback.error}>
       <p>${t('The previous version is loaded again with its grants.')}</p></${Confirm}>`}
   </section>`;

@@ -27,8 +27,12 @@ export function sourceText(source) {
 export function Stats({ stats }) {
   const rows = Object.entries(stats ?? {}).sort((a, b) => (b[1].calls ?? 0) - (a[1].calls ?? 0));
   if (!rows.length) return html`<p class="muted">${t('Not called since the server started')}</p>`;
-  return html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t('Calls by hook')}><table class="table"><thead><tr><th scope="col">${t('Hook')}</th><th scope="col" class="is-number">${t('Calls')}</th><th scope="col" class="is-number">${t('Time each')}</th><th scope="col" class="is-number">${t('Fuel each')}</th><th scope="col" class="is-number">${t('Faults')}</th></tr></thead>
-    <tbody>${rows.map(([hook, one]) => html`<tr key=${hook}><th scope="row"><${Others}>${clip(hook, 60)}</${Others}></th><td class="is-number">${number(one.calls)}</td>
-      <td class="is-number">${one.calls ? duration(one.micros / one.calls / 1000) : '–'}</td><td class="is-number">${one.calls ? short(one.fuel / one.calls) : '–'}</td>
+  return html`<div class="scroll-x" tabindex="0" role="group" aria-label=${t('Calls by hook')}><table class="table"><thead><tr><th scope="col">${t('Hook')}</th>
+    <th scope="col" class="is-number">${t('Calls')}</th><th scope="col" class="is-number">${t('Time each')}</th>
+    <th scope="col" class="is-number">${t('Fuel each')}</th><th scope="col" class="is-number">${t('Faults')}</th></tr></thead>
+    <tbody>${rows.map(([hook, one]) => html`<tr key=${hook}><th scope="row"><${Others}>${clip(hook, 60)}</${Others}></th>
+      <td class="is-number">${number(one.calls)}</td>
+      <td class="is-number">${one.calls ? duration(one.micros / one.calls / 1000) : '–'}</td>
+        <td class="is-number">${one.calls ? short(one.fuel / one.calls) : '–'}</td>
       <td class=${`is-number ${one.faults ? 'is-error' : ''}`}>${number(one.faults)}</td></tr>`)}</tbody></table></div>`;
 }

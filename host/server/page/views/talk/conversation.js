@@ -172,7 +172,8 @@ function Edit({ item, session, onClose }) {
 function Welcome({ me, onPick }) {
   return html`<div class="welcome"><h3>${t('What should the agent do?')}</h3>
     <p class="muted">${me?.model ? html`<span dir="auto">${oneLine(me.model, 80)}</span>` : ''}${me?.workspace && html` · <bdi dir="auto">${oneLine(me.workspace, 120)}</bdi>`}</p>
-    <div class="welcome-picks">${[',help', ',usage', ',memory.show'].map((text) => html`<button type="button" class="chip" key=${text} onClick=${() => onPick(text)}><code>${text}</code></button>`)}</div></div>`;
+    <div class="welcome-picks">${[',help', ',usage', ',memory.show'].map((text) => html`<button type="button" class="chip" key=${text} onClick=${() => onPick(text)}>
+      <code>${text}</code></button>`)}</div></div>`;
 }
 
 function dropTarget(composer) {

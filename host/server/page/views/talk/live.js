@@ -88,7 +88,8 @@ export function Live({ turn }) {
     ${turn.isTakenOver && html`<p class="muted small">${t('Another worker takes over the turn.')}</p>`}
     ${turn.blocks.map((block, n) => html`<${Block} key=${n} block=${block} isLast=${n === turn.blocks.length - 1} turn=${turn} />`)}
     ${turn.error && html`<p class="note is-error"><${Icon} name="warn" /><span dir="auto">${visible(clip(turn.error.message ?? '', 1000))}</span></p>`}
-    ${!turn.isDone && html`<p class="working"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span><span>${isThinking ? t('Thinking') : t('Working')}</span> <${Clock} since=${turn.began} /></p>`}
+    ${!turn.isDone && html`<p class="working"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>
+      <span>${isThinking ? t('Thinking') : t('Working')}</span> <${Clock} since=${turn.began} /></p>`}
   </article>`;
 }
 
@@ -97,13 +98,15 @@ function Block({ block, isLast, turn }) {
     case 'text': return html`<${Markdown} text=${block.text} isWhole />`;
     case 'reasoning': return html`<${Reasoning} text=${block.text} isOpen=${isLast && !turn.isDone} />`;
     case 'tool': return html`<${Call} call=${block} isRunning=${!block.result && block.took === undefined && !turn.isDone} />`;
-    case 'retry': return html`<p class="note"><${Icon} name="again" /><span>${t('Retrying in {time}:', { time: duration(block.pause) })} <bdi dir="auto">${visible(clip(block.text, 300))}</bdi></span></p>`;
+    case 'retry': return html`<p class="note"><${Icon} name="again" />
+      <span>${t('Retrying in {time}:', { time: duration(block.pause) })} <bdi dir="auto">${visible(clip(block.text, 300))}</bdi></span></p>`;
     default: return null;
   }
 }
 
 function Reasoning({ text, isOpen }) {
-  return html`<details class="reasoning" open=${isOpen}><summary>${t('Reasoning')} <span class="muted">${tn(text.split(/\s+/).length, '{n} word', '{n} words')}</span></summary>
+  return html`<details class="reasoning" open=${isOpen}>
+    <summary>${t('Reasoning')} <span class="muted">${tn(text.split(/\s+/).length, '{n} word', '{n} words')}</span></summary>
     <div class="reasoning-text" dir="auto">${visible(text.length > 20_000 ? '…' + text.slice(-20_000) : text)}</div></details>`;
 }
 

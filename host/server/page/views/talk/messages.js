@@ -26,7 +26,8 @@ function Shown({ item, act }) {
     case 'anchor': return html`<div class="msg divider" role="separator" aria-label=${t('Anchor {name}', { name: oneLine(item.name, 60) })}>
       <span><${Icon} name="anchor" /> <${Others}>${clip(item.name, 80)}</${Others}></span></div>`;
     case 'error': return html`<div class="msg note is-error"><${Icon} name="warn" /><span dir="auto">${visible(clip(item.text, 2000))}</span></div>`;
-    case 'damage': return html`<div class="msg note is-error"><${Icon} name="warn" /><span>${t('This entry is damaged:')} <code dir="auto">${visible(clip(item.text, 400))}</code></span></div>`;
+    case 'damage': return html`<div class="msg note is-error"><${Icon} name="warn" />
+      <span>${t('This entry is damaged:')} <code dir="auto">${visible(clip(item.text, 400))}</code></span></div>`;
     default: return html`<div class="msg note">${item.isTaint && html`<b>${t('Untrusted text was read')}</b>`}<span dir="auto">${visible(clip(item.text, 2000))}</span></div>`;
   }
 }
@@ -55,7 +56,8 @@ function Assistant({ item, act }) {
 
 function Command({ item }) {
   return html`<article class="msg command" aria-label=${t('Command')}>
-    <div class="command-line"><code dir="auto">,${visible(clip(item.raw, 2000))}</code><span class="muted">${item.elapsed !== undefined && duration(item.elapsed)}</span></div>
+    <div class="command-line"><code dir="auto">,${visible(clip(item.raw, 2000))}</code>
+      <span class="muted">${item.elapsed !== undefined && duration(item.elapsed)}</span></div>
     ${item.text && html`<${Code} text=${item.text} label=${t('Output')} max=${2000} />`}
     ${item.isError && html`<p class="muted is-error"><${Icon} name="warn" /> ${t('The command failed.')}</p>`}
   </article>`;

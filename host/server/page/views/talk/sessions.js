@@ -109,9 +109,11 @@ function Rename({ session, onClose }) {
   const [name, setName] = useState(session.name ?? '');
   const action = useAction(async () => { await rename(session.session_id, name.trim()); onClose(); });
   return html`<${Dialog} title=${t('Rename the session')} onClose=${onClose} actions=${html`
-      <${Button} onClick=${onClose}>${t('Cancel')}</${Button}><${Button} kind="primary" busy=${action.isBusy} onClick=${() => action.start()}>${t('Rename')}</${Button}>`}>
+      <${Button} onClick=${onClose}>${t('Cancel')}</${Button}>
+        <${Button} kind="primary" busy=${action.isBusy} onClick=${() => action.start()}>${t('Rename')}</${Button}>`}>
     <form onSubmit=${(event) => { event.preventDefault(); action.start(); }}>
-      <label class="field"><span>${t('Name')}</span><input type="text" dir="auto" maxlength="120" value=${name} onInput=${(event) => setName(event.currentTarget.value)} /></label>
+      <label class="field"><span>${t('Name')}</span>
+        <input type="text" dir="auto" maxlength="120" value=${name} onInput=${(event) => setName(event.currentTarget.value)} /></label>
       <p class="muted">${t('Without a name the session is called by its first words.')}</p>
       ${action.error && html`<p class="form-error" role="alert" dir="auto">${action.error.message}</p>`}
     </form>

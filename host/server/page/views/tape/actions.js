@@ -23,7 +23,8 @@ export function Handoff({ session, onClose, onDone }) {
   return html`<${Dialog} title=${t('Hand off to a new phase')} onClose=${onClose} actions=${html`<${Button} onClick=${onClose}>${t('Cancel')}</${Button}>
       <${Button} kind="primary" busy=${action.isBusy} disabled=${!name.trim()} onClick=${() => action.start()}>${t('Hand off')}</${Button}>`}>
     <p class="muted">${t('An anchor starts a phase: the model sees the summary and the conversation from there on.')}</p>
-    <label class="field"><span>${t('Name')}</span><input type="text" dir="auto" maxlength="80" value=${name} onInput=${(event) => setName(event.currentTarget.value)} /></label>
+    <label class="field"><span>${t('Name')}</span>
+      <input type="text" dir="auto" maxlength="80" value=${name} onInput=${(event) => setName(event.currentTarget.value)} /></label>
     <label class="field"><span>${t('Summary')}</span><textarea rows="5" dir="auto" value=${text} onInput=${(event) => setText(event.currentTarget.value)}></textarea></label>
     ${action.error && html`<p class="form-error" role="alert" dir="auto">${action.error.message}</p>`}
   </${Dialog}>`;

@@ -55,7 +55,8 @@ function Content({ entry }) {
         return html`<section key=${n}><h3 class="label">${isError ? t('Error') : t('Result')} ${n + 1}</h3><${Code} text=${text} label=${t('Result')} /></section>`;
       })}`;
     case 'anchor':
-      return payload.state ? html`<h3 class="label">${t('State')}</h3><${Arguments} text=${JSON.stringify(payload.state)} />` : html`<p class="muted">${t('An anchor without a state')}</p>`;
+      return payload.state ? html`<h3 class="label">${t('State')}</h3>
+        <${Arguments} text=${JSON.stringify(payload.state)} />` : html`<p class="muted">${t('An anchor without a state')}</p>`;
     case 'event':
       return html`<h3 class="label">${t('Data')}</h3><${Arguments} text=${JSON.stringify(payload.data ?? {})} />`;
     default:

@@ -43,7 +43,8 @@ export function Request({ first, second, selectors, active, chosen, other, onCho
     </div>
     <${One} from=${first} isOpen=${isOpen} name=${chosen || active} />
     ${other && html`<${One} from=${second} isOpen=${isOpen} name=${other} />`}
-    ${a && html`<p class="request-legend">${b ? html`<span><b>●</b> ${t('in both requests')}</span><span><b>◐</b> ${t('only with the first selector')}</span><span><b>◑</b> ${t('only with the second selector')}</span>`
+    ${a && html`<p class="request-legend">${b ? html`<span><b>●</b> ${t('in both requests')}</span><span><b>◐</b> ${t('only with the first selector')}</span>
+      <span><b>◑</b> ${t('only with the second selector')}</span>`
       : html`<span><b>●</b> ${t('in the next request')}</span>`}<span><b>○</b> ${t('left out')}</span>${b && html`<${Difference} a=${a} b=${b} />`}</p>`}
   </section>`;
 }
