@@ -58,6 +58,10 @@ book:
     command -v target/tools/bin/mdbook >/dev/null || cargo install mdbook --version 0.5.4 --locked --no-default-features --root target/tools
     target/tools/bin/mdbook build docs
 
+# Make the pictures of the page for README and book; needs Chromium, Node and npm.
+screenshots:
+    cargo test -p bub-wasm --test all -- --ignored --exact page::browser::screenshots::the_pictures_of_readme_and_book_are_made
+
 # Record the terminal session of the README from a release build; needs tmux.
 demo:
     cargo build --release

@@ -18,7 +18,7 @@ async function costs(browser, form) {
     const sums = one.get('region', 'Sums');
     await sums.getByText(/fake-model/).waitFor();
     const { days } = await api('GET', '/v1/usage?days=30');
-    const prompt = days.reduce((sum, day) => sum + day.prompt, 0);
+    const prompt = days.reduce((sum, day) => sum + day.prompt_tokens, 0);
     assert(prompt >= 42, days);
     assert((await sums.innerText()).replaceAll(',', '').includes(String(prompt)), `${prompt}: ${await sums.innerText()}`);
     await one.get('group', 'Sums by').getByRole('button', { name: 'Session' }).click();

@@ -10,7 +10,7 @@ const AXE = readFileSync(process.env.AXE, 'utf8');
 export const { BASE, TOKEN, WORKSPACE, SHOTS } = process.env;
 export const LINKS = (process.env.LINKS ?? '').split('\n').filter(Boolean);
 
-const DEADLINE_MS = 600_000;
+const DEADLINE_MS = 300_000;
 const WAIT_MS = 30_000;
 
 const WIDE = { width: 1280, height: 800 };
@@ -71,6 +71,7 @@ export async function check(sentence, show) {
       await one.page.screenshot({ path: file }).catch(() => {});
       console.log(`  page ${n}: ${one.page.url()}, see ${file}; problems: ${one.problems.join(' | ') || 'none'}`);
     }
+    for (const path of ['/v1/running', '/v1/approvals']) console.log(`  ${path}: ${await api('GET', path).then(JSON.stringify, String)}`);
     throw new Failed(sentence);
   }
 }
@@ -102,6 +103,7 @@ export async function api(method, path, body) {
     method,
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
     body: method === 'GET' ? undefined : JSON.stringify(body ?? {}),
+    signal: AbortSignal.timeout(WAIT_MS),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);

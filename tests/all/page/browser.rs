@@ -2,7 +2,10 @@
 //!
 //! Playwright and axe come from npm. Where they or Chromium cannot be had, the tests say so.
 
+mod figures;
+mod hostile;
 mod model;
+mod screenshots;
 
 use crate::home;
 use crate::plugin_add::{described, file};
@@ -12,7 +15,6 @@ use bub_tests::{Home, Serve, programs};
 use model::model;
 use serde_json::json;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -79,12 +81,6 @@ fn link(home: &Home) -> String {
     let finished = home.bub(["open"]).finish();
     assert_eq!(finished.code, Some(0), "{finished}");
     finished.stdout.lines().next().unwrap_or_default().to_owned()
-}
-
-/// Prints figures past the capture of the test runner.
-fn print_figures(said: &str) {
-    let figures: String = said.lines().filter(|line| line.starts_with("figure: ")).map(|line| format!("{line}\n")).collect();
-    let _ = write!(std::io::stderr(), "\n{figures}");
 }
 
 #[test]

@@ -14,14 +14,13 @@ pub(super) fn model() -> Server {
 
 fn answer(request: &Request, gates: &Mutex<HashMap<String, Arc<Gate>>>) -> Answer {
     let messages = request.messages();
-    let texts = messages.iter().rev().filter(|message| message["role"] == "user");
-    let texts: Vec<String> = texts.map(|message| text(&message["content"])).collect();
     let gate = |name: &str| Arc::clone(gates.lock().expect("no thread panicked").entry(name.to_owned()).or_default());
-    let said = texts.first().map(String::as_str).unwrap_or_default();
-    if said.starts_with(CONTINUED) {
-        let result = messages.iter().rfind(|message| message["role"] == "tool");
-        let result = result.map(|message| text(&message["content"])).unwrap_or_default();
-        return Answer::counted(&format!("The tool said: {}", result.trim()), 900);
+    // The loop goes on with a prompt of its own, behind the result of a tool or what steers the turn.
+    let mut last = messages.iter().rev().skip_while(|message| text(&message["content"]).starts_with(CONTINUED));
+    let last = last.next().cloned().unwrap_or_default();
+    let said = text(&last["content"]);
+    if last["role"] == "tool" {
+        return Answer::counted(&format!("The tool said: {}", said.trim()), 900);
     }
     let line = said.lines().last().unwrap_or_default();
     match line.split_once(' ') {
@@ -35,6 +34,7 @@ fn answer(request: &Request, gates: &Mutex<HashMap<String, Arc<Gate>>>) -> Answe
         }
         Some(("read", path)) => Answer::tool_call("fs_read", &format!("{{\"path\": {path:?}}}")),
         Some(("shell", command)) => Answer::tool_call("bash", &serde_json::json!({ "cmd": command }).to_string()),
+        Some(("remember?", _)) => Answer::counted(&text(&messages[0]["content"]), 7),
         Some(("write", markdown)) => Answer::counted(&markdown.replace("\\n", "\n"), 120),
         _ => Answer::counted(&format!("you said: {line}"), 42),
     }

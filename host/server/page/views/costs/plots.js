@@ -19,7 +19,7 @@ function usePlot(make, inputs) {
     let observer = null;
     loadStyle('uplot.css');
     loadScript('uplot.js', 'uPlot').then((uPlot) => {
-      if (isGone) return;
+      if (isGone || !box.current) return;
       const draw = () => {
         plot?.destroy();
         const { options, data } = make(uPlot, paint(box.current));
