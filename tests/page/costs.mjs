@@ -18,7 +18,7 @@ async function costs(browser, form) {
     const sums = one.get('region', 'Sums');
     await sums.getByText(/fake-model/).waitFor();
     const { days } = await api('GET', '/v1/usage?days=30');
-    const prompt = days.reduce((sum, day) => sum + day.prompt, 0);
+    const prompt = days.reduce((sum, day) => sum + day.prompt_tokens, 0);
     assert(prompt >= 42, days);
     assert((await sums.innerText()).replaceAll(',', '').includes(String(prompt)), `${prompt}: ${await sums.innerText()}`);
     await one.get('group', 'Sums by').getByRole('button', { name: 'Session' }).click();
@@ -34,7 +34,7 @@ async function costs(browser, form) {
     await one.go('costs', 'health');
     const running = one.get('region', 'Running turns');
     await running.getByText(session).waitFor();
-    await running.getByText(/runs the model/).waitFor();
+    await running.getByText(/prepares a request|answers/).waitFor();
     await one.get('region', 'The last turns').locator('canvas').waitFor();
     await one.isAccessible('the health with a running turn');
     await running.getByRole('button', { name: 'Stop' }).click();

@@ -83,7 +83,8 @@ fn link(home: &Home) -> String {
 
 /// Prints figures past the capture of the test runner.
 fn print_figures(said: &str) {
-    let figures: String = said.lines().filter(|line| line.starts_with("figure: ")).map(|line| format!("{line}\n")).collect();
+    let figures: String =
+        said.lines().filter(|line| line.starts_with("figure: ")).map(|line| format!("{line}\n")).collect();
     let _ = write!(std::io::stderr(), "\n{figures}");
 }
 
@@ -178,7 +179,9 @@ fn every_view_is_used_by_keyboard_alone_and_speaks_chinese() {
     fs::write(home.workspace().join("note.txt"), "heron").expect("a file");
     let model = model();
     let serve = serve(&home, &model);
-    for content in ["hello", "read note.txt", ",memory.add content=\"the heron eats fish\"", ",memory.daily content=\"watched\""] {
+    for content in
+        ["hello", "read note.txt", ",memory.add content=\"the heron eats fish\"", ",memory.daily content=\"watched\""]
+    {
         serve.post("/v1/turns", &json!({ "content": content, "session_id": "http:views" }));
     }
     Play::new(packages, "views", &home, &serve).passes();
