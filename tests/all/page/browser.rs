@@ -12,7 +12,6 @@ use bub_tests::{Home, Serve, programs};
 use model::model;
 use serde_json::json;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -81,14 +80,8 @@ fn link(home: &Home) -> String {
     finished.stdout.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Prints figures past the capture of the test runner.
-fn print_figures(said: &str) {
-    let figures: String =
-        said.lines().filter(|line| line.starts_with("figure: ")).map(|line| format!("{line}\n")).collect();
-    let _ = write!(std::io::stderr(), "\n{figures}");
-}
-
 #[test]
+#[ignore = "plays the page in a browser"]
 fn a_browser_signs_in_by_link_and_by_token_and_a_login_that_ends_keeps_the_draft() {
     let Some(packages) = packages() else { return };
     let home = home();
@@ -100,6 +93,7 @@ fn a_browser_signs_in_by_link_and_by_token_and_a_login_that_ends_keeps_the_draft
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn a_conversation_is_streamed_steered_stopped_forked_and_resumed() {
     let Some(packages) = packages() else { return };
     let home = home();
@@ -112,6 +106,7 @@ fn a_conversation_is_streamed_steered_stopped_forked_and_resumed() {
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn a_question_is_answered_on_one_page_and_leaves_the_others() {
     let Some(packages) = packages() else { return };
     let home = home();
@@ -122,6 +117,7 @@ fn a_question_is_answered_on_one_page_and_leaves_the_others() {
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn a_tape_is_read_searched_compared_handed_off_forked_and_exported() {
     let Some(packages) = packages() else { return };
     let home = home();
@@ -132,6 +128,7 @@ fn a_tape_is_read_searched_compared_handed_off_forked_and_exported() {
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn memory_is_added_corrected_compared_and_forgotten() {
     let Some(packages) = packages() else { return };
     let home = home();
@@ -141,6 +138,7 @@ fn memory_is_added_corrected_compared_and_forgotten() {
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn a_plugin_is_dropped_inspected_added_revoked_and_rolled_back() {
     let Some(packages) = packages() else { return };
     let home = home().strict();
@@ -163,6 +161,7 @@ fn upper(version: &str) -> serde_json::Value {
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn costs_the_log_and_running_turns_are_shown() {
     let Some(packages) = packages() else { return };
     let home = home();
@@ -173,6 +172,7 @@ fn costs_the_log_and_running_turns_are_shown() {
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn every_view_is_used_by_keyboard_alone_and_speaks_chinese() {
     let Some(packages) = packages() else { return };
     let home = home();
