@@ -34,7 +34,7 @@ async function costs(browser, form) {
     await one.go('costs', 'health');
     const running = one.get('region', 'Running turns');
     await running.getByText(session).waitFor();
-    await running.getByText(/runs the model/).waitFor();
+    await running.getByText(/prepares a request|answers/).waitFor();
     await one.get('region', 'The last turns').locator('canvas').waitFor();
     await one.isAccessible('the health with a running turn');
     await running.getByRole('button', { name: 'Stop' }).click();

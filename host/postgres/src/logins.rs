@@ -52,6 +52,6 @@ impl LoginTable {
     pub async fn take(&self, digest: &str) -> Result<Option<Vec<u8>>> {
         let rows = self.database.write("use up a login", TAKE, &[&digest], false).await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        Ok(column::<bool>(row, 1)?.then(|| column(row, 0)).transpose()?)
+        column::<bool>(row, 1)?.then(|| column(row, 0)).transpose()
     }
 }

@@ -42,6 +42,7 @@ fn answer(request: &Request, gates: &Mutex<HashMap<String, Arc<Gate>>>) -> Answe
 
 /// The text of a message, also where it is a list of parts.
 fn text(content: &serde_json::Value) -> String {
-    let parts = content.as_array().map(|parts| parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>());
+    let parts =
+        content.as_array().map(|parts| parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>());
     parts.map_or_else(|| content.as_str().unwrap_or_default().to_owned(), |parts| parts.join("\n"))
 }

@@ -116,10 +116,22 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
         ),
         key("prices.currency", Value::Null, json!(config.prices.currency), "the currency of prices, such as `USD`"),
         key(
-            "prices.models.MODEL",
+            "prices.models.MODEL.prompt",
             Value::Null,
             Value::Null,
-            "the price of a model for a million tokens: `{ prompt = 2.5, cached = 1.25, completion = 10 }`; shown, not enforced",
+            "the price of a million prompt tokens of a model; shown, not enforced",
+        ),
+        key(
+            "prices.models.MODEL.cached",
+            Value::Null,
+            Value::Null,
+            "the price of those that the provider read from its cache; as others unless set",
+        ),
+        key(
+            "prices.models.MODEL.completion",
+            Value::Null,
+            Value::Null,
+            "the price of a million completion tokens of a model",
         ),
         key(
             "policy.approve",

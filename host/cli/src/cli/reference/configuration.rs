@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 use bub_config::typed_keys;
 
 /// Placeholders for names that users choose.
-const NAMES: [(&str, &str); 4] = [
+const NAMES: [(&str, &str); 5] = [
+    ("prices.models.*", "prices.models.MODEL"),
     ("windows.*", "windows.MODEL"),
     ("plugins.*", "plugins.NAME"),
     ("trusted_plugins.*", "trusted_plugins.DIGEST"),
