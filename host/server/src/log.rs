@@ -127,8 +127,8 @@ impl Source for LogSource {
 
     async fn next(&mut self) -> anyhow::Result<Vec<SseEvent>> {
         let read = self.read;
-        // The sender is never dropped.
-        let _grown = self.count.wait_for(|count| *count > read).await;
+        // The sender is never dropped. What is returned locks the channel, which a new line changes while it holds `kept`.
+        drop(self.count.wait_for(|count| *count > read).await);
         let (lines, count) = LINES.after(self.read);
         self.read = count;
         let event = |line: &Arc<Line>| {

@@ -105,3 +105,35 @@ async fn a_slow_reader_gets_the_number_of_missed_events() {
     assert_eq!(subscriber.next().await.unwrap_err(), 476);
     assert_eq!(subscriber.next().await.unwrap().session, "session 476");
 }
+
+#[test]
+fn readers_of_events_and_of_the_log_hold_up_neither_each_other_nor_the_turns() {
+    const TURNS: usize = 24;
+    let (home, model) = (home(), echo());
+    let serve = serve(&home, &model);
+    std::thread::scope(|scope| {
+        for path in ["/v1/events", "/v1/log"].repeat(4) {
+            let mut reader = BufReader::new(serve.ask("GET", path).open());
+            until(&mut reader, "ready");
+            scope.spawn(move || {
+                // The log ends with the server.
+                let mut ended = 0;
+                let mut line = String::new();
+                while ended < TURNS && reader.read_line(&mut line).is_ok_and(|read| read > 0) {
+                    ended += usize::from(line.trim_end() == "event: turn-ends");
+                    line.clear();
+                }
+                assert!(path == "/v1/log" || ended == TURNS, "{ended} turns ended");
+            });
+        }
+        let turns: Vec<_> = (0..TURNS)
+            .map(|turn| {
+                let serve = &serve;
+                scope.spawn(move || say(serve, &format!("http:{turn}"), "hello"))
+            })
+            .collect();
+        turns.into_iter().for_each(|turn| assert_eq!(turn.join().unwrap()["model_output"], "you said: hello"));
+        assert_eq!(serve.strange("GET", "/healthz").send().status, 200);
+        serve.program().terminate();
+    });
+}

@@ -57,8 +57,8 @@ impl Ring {
         let mut last = self.last.subscribe();
         // A cursor from the future is of another machine.
         let cursor = cursor.min(self.last());
-        // The sender lives as long as this.
-        let _changed = last.wait_for(|last| *last > cursor).await;
+        // The sender lives as long as this. What is returned locks the channel, which `fill` changes while it holds `kept`.
+        drop(last.wait_for(|last| *last > cursor).await);
         let kept = self.kept.lock();
         let newest = self.last();
         let first = newest - i64::try_from(kept.len()).unwrap_or_default();
