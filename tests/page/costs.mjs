@@ -1,5 +1,5 @@
 // Costs and health: what was used, what runs, and the log.
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { FORMS, Watched, api, assert, check, equal, play, say, until } from './lib.mjs';
 
 await play(async (browser) => {
@@ -50,7 +50,7 @@ async function costs(browser, form) {
     await one.get('heading', 'Costs').waitFor();
     const config = process.env.CONFIG;
     const before = readFileSync(config, 'utf8');
-    appendFileSync(config, `\nno_such_key_${form.name.replace('-', '_')} = 1\n`);
+    writeFileSync(config, `no_such_key_${form.name.replace('-', '_')} = 1\n${before}`);
     await one.sees(new RegExp(`no_such_key_${form.name.replace('-', '_')}`));
     writeFileSync(config, before);
     await until(async () => (await page.locator('.view.costs').innerText()).includes('warn'), 'its level');

@@ -1,7 +1,7 @@
 // What the scripts share: a browser, pages that are watched, and checks that print a line each.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 const require = createRequire(import.meta.url);
 const { chromium } = require(process.env.PLAYWRIGHT);
@@ -67,7 +67,7 @@ export async function check(sentence, show) {
     console.log(`FAILED: ${sentence}: ${String(error.message ?? error).slice(0, 3000)}`);
     for (const [n, one] of watched.entries()) {
       if (one.page.isClosed()) continue;
-      const file = join(SHOTS, `failed-${n}.png`);
+      const file = join(SHOTS, `failed-${basename(process.argv[1], '.mjs')}-${n}.png`);
       await one.page.screenshot({ path: file }).catch(() => {});
       console.log(`  page ${n}: ${one.page.url()}, see ${file}; problems: ${one.problems.join(' | ') || 'none'}`);
     }

@@ -29,6 +29,9 @@ const SHELL: &str = "index.html";
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// Scripts and styles load nothing by themselves; each response has a policy, and a short one, since there are many files.
+const FILE_POLICY: &str = "default-src 'none'";
+
 /// The digests of the files, as entity tags: a browser that has a file asks whether it is still the same.
 static TAGS: LazyLock<Vec<HeaderValue>> = LazyLock::new(|| {
     let tag = |file: &File| {
@@ -60,11 +63,12 @@ fn respond(name: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
     };
     let file = &FILES[place];
     let tag = TAGS[place].clone();
+    let policy = if name == SHELL { POLICY } else { FILE_POLICY };
     let common = [
         (header::ETAG, tag.clone()),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (header::VARY, HeaderValue::from_static("accept-encoding")),
-        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
         (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),

@@ -71,7 +71,8 @@ impl Play {
     fn passes(mut self) -> String {
         let output = self.0.output().expect("Node runs");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        println!("{said}");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         said
     }
 }

@@ -36,7 +36,11 @@ fn model() -> Server {
                 false => Answer::tool_call("fs_read", r#"{"path": "CHANGELOG.md"}"#),
             };
         }
-        Answer::counted("It is on the list, and I look at it again on Monday.", 640)
+        match all {
+            all if all.contains("reviews") => Answer::counted("Alice reads each change, and Jonas those of the file format.", 710),
+            all if all.contains("crates") => Answer::counted("`tape`, `gateway` and `server`; the others have newer dependencies only.", 690),
+            _ => Answer::counted("It is noted for Monday.", 640),
+        }
     })
 }
 
@@ -47,6 +51,7 @@ fn the_pictures_of_readme_and_book_are_made() {
     let home = home();
     home.configure("[policy]\napprove = \"ask\"\n");
     fs::write(home.workspace().join("CHANGELOG.md"), CHANGELOG).expect("a file");
+    home.bub(["trust"]).finish();
     let model = model();
     let run = home.bub(["serve", "--listen", "127.0.0.1:0"]).model(&model).env("BUB_MODEL", "openai:gpt-5");
     let serve = Serve::start(run, &home.bub_home());
