@@ -42,6 +42,7 @@ fn write_tape(home: &Home, session: &str, count: u64) {
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn the_first_load_is_small_and_a_tape_of_100_000_entries_is_scrolled_in_small_pieces() {
     let Some(packages) = packages() else { return };
     let home = home();
