@@ -16,7 +16,9 @@ const ENTRIES: u64 = 100_000;
 fn entry(id: u64) -> Value {
     let user = format!("Question {id} about the state of the build and of its tests");
     let (kind, payload) = match id % 10 {
-        _ if id % 500 == 1 => ("anchor", json!({ "name": format!("phase/{}", id / 500), "state": { "goal": "green" } })),
+        _ if id % 500 == 1 => {
+            ("anchor", json!({ "name": format!("phase/{}", id / 500), "state": { "goal": "green" } }))
+        }
         2 => ("event", json!({ "name": "loop.start", "data": { "model": "openai:fake-model", "prompt": user } })),
         3 => ("system", json!({ "content": "You are an agent." })),
         4 => ("message", json!({ "role": "user", "content": user })),
@@ -26,7 +28,10 @@ fn entry(id: u64) -> Value {
             ("tool_call", json!({ "calls": [call] }))
         }
         6 => ("tool_result", json!({ "results": [format!("total {id}\nsrc\ntests")] })),
-        7 => ("message", json!({ "role": "assistant", "content": format!("Answer {id}: **the build is green**, and nothing is left to do.") })),
+        7 => (
+            "message",
+            json!({ "role": "assistant", "content": format!("Answer {id}: **the build is green**, and nothing is left to do.") }),
+        ),
         _ => ("event", json!({ "name": "loop.step", "data": { "step": 1, "status": "ok", "elapsed_ms": id % 900 } })),
     };
     json!({ "id": id, "kind": kind, "payload": payload, "meta": {}, "date": "2026-01-01T00:00:00+00:00" })
@@ -42,6 +47,7 @@ fn write_tape(home: &Home, session: &str, count: u64) {
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn the_first_load_is_small_and_a_tape_of_100_000_entries_is_scrolled_in_small_pieces() {
     let Some(packages) = packages() else { return };
     let home = home();
@@ -51,6 +57,7 @@ fn the_first_load_is_small_and_a_tape_of_100_000_entries_is_scrolled_in_small_pi
     let serve = serve(&home, &model);
     let said = Play::new(packages, "figures", &home, &serve).with("ENTRIES", ENTRIES.to_string()).passes();
     // Past the capture of the test runner.
-    let figures: String = said.lines().filter(|line| line.starts_with("figure:")).map(|line| format!("{line}\n")).collect();
+    let figures: String =
+        said.lines().filter(|line| line.starts_with("figure:")).map(|line| format!("{line}\n")).collect();
     let _ = write!(std::io::stderr(), "\n{figures}");
 }

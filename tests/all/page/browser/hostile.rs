@@ -94,6 +94,7 @@ fn prepare(home: &Home, serve: &Serve<'_>, corpus: &[String]) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "plays the page in a browser"]
 fn hostile_strings_stay_text_wherever_they_come_from() {
     let Some(packages) = packages() else { return };
     let (home, corpus) = (home().strict(), corpus());
@@ -107,7 +108,8 @@ fn hostile_strings_stay_text_wherever_they_come_from() {
             "version": why(0), "about": why(1),
             "wants": [{ "grant": "hook:build-prompt", "why": why(2) }, { "grant": "tape:read", "why": why(3) }],
         });
-        fs::write(plugins.join(format!("{name}.wasm")), described(programs::PROMPT_UPPER, &manifest)).expect("a plugin");
+        fs::write(plugins.join(format!("{name}.wasm")), described(programs::PROMPT_UPPER, &manifest))
+            .expect("a plugin");
     }
     fs::write(plugins.join("<img src=x onerror=globalThis.__pwned=1>.wasm"), "no component").expect("a file");
     let model = model(corpus.clone());

@@ -18,7 +18,11 @@ fn model() -> Server {
     Server::ruled(|request: &Request| {
         let messages = request.messages();
         let after_tool = messages.iter().any(|message| message["role"] == "tool");
-        let all: String = messages.iter().filter(|message| message["role"] == "user").map(|message| message["content"].to_string()).collect();
+        let all: String = messages
+            .iter()
+            .filter(|message| message["role"] == "user")
+            .map(|message| message["content"].to_string())
+            .collect();
         if all.contains("push") {
             let calls = [("bash", json!({ "cmd": "git tag -s v1.4.0 -m 'Release 1.4.0'\ngit push origin v1.4.0" }))];
             return match messages.last().is_some_and(|last| last["role"] == "tool") {
