@@ -1,12 +1,11 @@
 // Questions before tool calls: on the page of the session, in the list, and on a second page.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BASE, FORMS, TOKEN, WORKSPACE, Watched, api, assert, check, equal, play, until } from './lib.mjs';
+import { FORMS, WORKSPACE, Watched, api, assert, check, equal, play, until } from './lib.mjs';
 
 await play(async (browser) => {
   for (const form of FORMS) {
     const name = (sentence) => `${form.name}: ${sentence}`;
-    const session = `http:decide-${form.name}`;
     const file = join(WORKSPACE, `${form.name}.txt`);
     const made = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0);
     const ask = `shell echo made >> ${form.name}.txt`;
@@ -20,7 +19,8 @@ await play(async (browser) => {
     await two.isAccessible('decide without questions');
 
     await check(name('a question appears in its session, with what would be done'), async () => {
-      await one.go('talk', session);
+      await one.go('talk');
+      await one.get('button', 'New session').first().click();
       await one.field().waitFor();
       await one.says(ask);
       const question = one.get('article', 'Question: bash');

@@ -1,6 +1,6 @@
 // Figures: bytes of the first load, first paint, answer to a key, and a long tape that is scrolled. Bytes have bounds;
 // times are printed, with generous deadlines, because a machine of tests is not quiet.
-import { BASE, FORMS, Watched, assert, check, equal, play, until } from './lib.mjs';
+import { BASE, FORMS, Watched, assert, check, equal, play, say } from './lib.mjs';
 
 const FIRST_LOAD_BYTES = 120_000;
 const SCROLL_BYTES = 1_000_000;
@@ -87,6 +87,7 @@ async function paint({ page, ...one }) {
 async function keys(one) {
   const { page } = one;
   await check('a key is answered', async () => {
+    await say('http:short', 'hello');
     await one.go('talk', 'http:short');
     await page.locator('.items .msg').first().waitFor();
     await one.field().click();

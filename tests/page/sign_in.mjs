@@ -53,7 +53,7 @@ await play(async (browser) => {
       await one.get('navigation', 'Views').waitFor();
     });
     await check(name('a login that has ended leads to the sign-in'), async () => {
-      await one.go('talk', `http:draft-${form.name}`);
+      await one.get('button', 'New session').first().click();
       await one.field().fill('a draft that is worth keeping');
       const out = await one.context.request.post(`${BASE}/v1/logout`, { data: {} });
       assert(out.ok(), `${out.status()}`);

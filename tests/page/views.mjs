@@ -106,7 +106,7 @@ async function chinese(browser) {
       const foreign = await page.evaluate(() => [...document.querySelectorAll('button, h1, h2, h3, legend, th, dt, label > span, .nav-views a, [aria-label], [placeholder], [title]')]
         .flatMap((one) => [one.getAttribute('aria-label'), one.getAttribute('placeholder'), one.closest('bdi, code, pre, [dir=auto], .others') || one.querySelector('bdi, code, [dir=auto]') || ['VALUE'].includes(one.tagName) ? null : one.textContent])
         .filter((text) => text && /[a-z]{3,}/i.test(text) && !/[\u4e00-\u9fff]/.test(text))
-        .filter((text) => !/^(?:JSON|English|Bub|memory|(?:event|message|anchor|system|error|tool_call|tool_result) \d+)$/.test(text.trim())));
+        .filter((text) => !/^(?:JSON|English|Bub|memory|Token|(?:event|message|anchor|system|error|tool_call|tool_result) \d+)$/.test(text.trim())));
       equal([...new Set(foreign)], []);
     });
     await one.isAccessible(address.join('/'));

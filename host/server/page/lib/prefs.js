@@ -61,3 +61,17 @@ export const draft = {
   read: (session) => load(`draft.${session}`, ''),
   write: (session, text) => save(`draft.${session}`, text || null),
 };
+
+const MAX_UNBEGUN = 50;
+
+const tab = {
+  read() { try { return JSON.parse(sessionStorage.getItem('bub.unbegun')) ?? []; } catch { return []; } },
+  write(ids) { try { sessionStorage.setItem('bub.unbegun', JSON.stringify(ids)); } catch { /* They are asked for, then. */ } },
+};
+
+/** Sessions that this tab has made up and that have no message yet. Other sessions may have a tape, also where no list has them. */
+export const unbegun = {
+  has: (session) => tab.read().includes(session),
+  add: (session) => tab.write([...tab.read(), session].slice(-MAX_UNBEGUN)),
+  remove: (session) => tab.write(tab.read().filter((one) => one !== session)),
+};

@@ -41,8 +41,12 @@ fn model() -> Server {
             };
         }
         match all {
-            all if all.contains("reviews") => Answer::counted("Alice reads each change, and Jonas those of the file format.", 710),
-            all if all.contains("crates") => Answer::counted("`tape`, `gateway` and `server`; the others have newer dependencies only.", 690),
+            all if all.contains("reviews") => {
+                Answer::counted("Alice reads each change, and Jonas those of the file format.", 710)
+            }
+            all if all.contains("crates") => {
+                Answer::counted("`tape`, `gateway` and `server`; the others have newer dependencies only.", 690)
+            }
             _ => Answer::counted("It is noted for Monday.", 640),
         }
     })

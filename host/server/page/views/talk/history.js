@@ -2,11 +2,9 @@
 import { useCallback, useEffect, useRef, useState } from '../../lib/html.js';
 import { get, path, query } from '../../lib/api.js';
 import { TALK_KINDS } from '../../lib/entry.js';
-import { loadSessions, sessions } from '../../lib/events.js';
-import { isUnknown } from './sessions.js';
+import { unbegun } from '../../lib/prefs.js';
 
 const PAGE = 160;
-const LIST_MS = 250;
 
 /**
  * The newest entries of a session, and the older ones as they are asked for.
@@ -28,10 +26,8 @@ export function useHistory(session) {
   const reload = useCallback((isForced = true) => (loading.current ??= load(isForced).finally(() => { loading.current = null; })), [session, read]);
 
   async function load(isForced) {
-    // Nothing is asked for what does not exist yet, as far as the list of sessions tells that soon.
-    if (!isForced && !sessions.value.isLoaded) await Promise.race([loadSessions(), new Promise((resolve) => { setTimeout(resolve, LIST_MS); })]);
-    if (current.current !== session) return;
-    if (!isForced && isUnknown(session)) {
+    // A browser logs an answer 404 as an error, so nothing is asked for what does not exist yet.
+    if (!isForced && unbegun.has(session)) {
       set({ entries: [], hasOlder: false, isBusy: false, isNew: true, error: null });
       return;
     }

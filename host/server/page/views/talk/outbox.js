@@ -1,7 +1,7 @@
 // Messages on their way. Each has an idempotency key, so that it can be sent again until an answer comes: also after a
 // reload, as long as it has no attachments.
 import { api } from '../../lib/api.js';
-import { draft, load, save } from '../../lib/prefs.js';
+import { draft, load, save, unbegun } from '../../lib/prefs.js';
 import { signal } from '../../lib/signal.js';
 import { randomId } from '../../lib/text.js';
 
@@ -64,6 +64,7 @@ export async function send(session, content, media = [], after = 0, key = `page-
     try {
       const outcome = await api('POST', '/v1/turns', body, { headers: { 'Idempotency-Key': key } });
       change(key, { state: 'done', outcome });
+      unbegun.remove(session);
       // The tape has the message now, in whatever form.
       setTimeout(() => drop(key), DONE_MS);
       for (const listener of [...finished]) listener({ ...message, outcome });

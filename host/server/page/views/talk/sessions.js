@@ -7,11 +7,10 @@ import { notify } from '../../lib/notices.js';
 import { short, t, tn } from '../../lib/i18n.js';
 import { go, hrefOf } from '../../lib/route.js';
 import { Busy, Button, Confirm, Dialog, Empty, Failure, Icon, Menu, Others, Time, useAction, useKeys } from '../../lib/ui.js';
+import { unbegun } from '../../lib/prefs.js';
 import { clip, oneLine, randomId } from '../../lib/text.js';
 
 const FIRST = 120;
-
-const made = new Set();
 
 /**
  * An id for a session that does not exist yet.
@@ -20,19 +19,8 @@ const made = new Set();
  */
 export function newSession(me) {
   const id = `${me?.session_prefix ?? ''}http:${Date.now().toString(36)}-${randomId(5)}`;
-  made.add(id);
+  unbegun.add(id);
   return id;
-}
-
-/**
- * Whether a session is known to have no tape: this page has made it up, or the list of all sessions lacks it.
- * @param {string} session
- * @returns {boolean}
- */
-export function isUnknown(session) {
-  const { list, isLoaded, hasMore } = sessions.value;
-  const isListed = list.some((one) => one.session_id === session);
-  return !isListed && (made.has(session) || (isLoaded && !hasMore));
 }
 
 /**
