@@ -52,8 +52,8 @@ pub use token::Tokens;
 /// Requests that may scan tapes or run hooks for a preview at once. Further ones wait.
 const MAX_SCANS: usize = 4;
 
-/// Streams of `/v1/events` at once.
-const MAX_EVENT_STREAMS: usize = 64;
+/// Streams of events at once. A page reads up to three.
+const MAX_EVENT_STREAMS: usize = 256;
 
 /// Large bodies that are parsed at once. Further ones wait, and take no memory for their parsed form until then.
 const MAX_PARSERS: usize = 2;
