@@ -65,7 +65,7 @@ impl Lines {
     }
 }
 
-/// Keeps the lines of a subscriber for [`stream`].
+/// Keeps the lines of a subscriber for `GET /v1/log`.
 pub struct LogLayer;
 
 impl<S: Subscriber> Layer<S> for LogLayer {
