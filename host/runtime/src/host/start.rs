@@ -190,7 +190,11 @@ impl Host {
     }
 
     /// Opens the plugin, unless it is open: what each call into it begins with.
-    pub(crate) async fn open_plugin(self: &Arc<Self>, plugin: &Arc<Plugin>) -> Result<(), OpenError> {
+    ///
+    /// # Errors
+    ///
+    /// It cannot be compiled, or is not what it declares.
+    pub async fn open_plugin(self: &Arc<Self>, plugin: &Arc<Plugin>) -> Result<(), OpenError> {
         if plugin.is_open() {
             return Ok(());
         }

@@ -93,6 +93,11 @@ impl Sandbox {
         }
         let found = plugins.iter().find(|plugin| plugin.name == subject.name);
         let plugin = found.with_context(|| format!("plugin `{}` does not load", subject.name))?.clone();
+        // The time of a turn is for the plugin's calls, and an interpreter takes longer to compile. A failure is met again by
+        // the first call.
+        if let Err(error) = host.open_plugin(&plugin).await {
+            tracing::debug!("plugin `{}` does not open: {error}", subject.name);
+        }
         Ok(Self { host, plugin, _root: root })
     }
 
