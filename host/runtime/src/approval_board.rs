@@ -2,7 +2,7 @@
 //!
 //! A turn posts its question on the board and waits for the first decision. Processes where the owner can be reached, such
 //! as `serve` with an open page, attend the board. Both are rows that expire unless they are renewed, so a process that was
-//! killed leaves neither a question that nobody waits for nor an approver that is not there.
+//! killed leaves neither its question nor its approver behind.
 
 mod files;
 mod shared;

@@ -24,6 +24,7 @@ mod plugins;
 mod quota;
 mod readiness;
 mod routes;
+mod secrets;
 mod sse;
 mod status;
 mod stream;

@@ -14,7 +14,6 @@ use bub_config::Scope;
 use bub_runtime::hooks;
 use bub_runtime::turn::{CallScope, SelectorChoice};
 use bub_tape::workspace_tape_name;
-use bub_types::Principal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -76,17 +75,11 @@ fn about(api: &Api, bearer: &Bearer) -> Value {
     let calls = CallScope::new(&host);
     let choice = SelectorChoice::configured(&host.config, "http");
     let scopes = [Scope::Turns, Scope::Read, Scope::Admin].into_iter().filter(|scope| bearer.may(*scope));
-    let principal = match bearer.identity().principal {
-        Principal::Owner => "owner",
-        Principal::Peer => "peer",
-        Principal::Anonymous => "anonymous",
-        Principal::Schedule => "schedule",
-    };
     json!({
         "name": bearer.name,
         "scopes": scopes.map(Scope::name).collect::<Vec<_>>(),
         "session_prefix": bearer.session_prefix,
-        "principal": principal,
+        "principal": bearer.identity().principal.name(),
         "workspace": host.workspace.to_string_lossy(),
         "workspace_tape": workspace_tape_name(&host.workspace),
         "version": env!("CARGO_PKG_VERSION"),

@@ -2,13 +2,12 @@
 //!
 //! `$BUB_HOME/logins` has a file for each code and each cookie, named by its SHA-256 digest, so that who reads the folder
 //! cannot log in with what is there. A file names the token and its digest: a login ends with its token. Files outlive the
-//! process, so a restart signs nobody out, and another process of the home (`bub-wasm open`) can issue codes. Workers that
+//! process, so a login outlives a restart, and another process of the home (`bub-wasm open`) can issue codes. Workers that
 //! share a database keep cookies there, so that a login holds at each of them.
 
-use super::token::{Bearer, Tokens, hash, to_hex};
+use super::secrets::{hash, random_secret, to_hex};
+use super::token::{Bearer, Tokens};
 use anyhow::{Context, Result, bail};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bub_config::Config;
 use bub_postgres::{Database, LoginTable};
 use bub_runtime::plugin::PrivateDir;
@@ -87,7 +86,7 @@ impl Logins {
     /// The folder or the database cannot be written.
     pub(super) async fn begin(&self, bearer: &Bearer) -> Result<String> {
         let Some(table) = &self.shared else { return self.write_file(COOKIE, bearer, LOGIN_LIFETIME) };
-        let cookie = random_text()?;
+        let cookie = random_secret()?;
         let record = serde_json::to_vec(&Record::new(bearer, LOGIN_LIFETIME))?;
         table.put(&digest(&cookie), &record, LOGIN_LIFETIME.as_secs()).await?;
         Ok(cookie)
@@ -128,7 +127,7 @@ impl Logins {
     }
 
     fn write_file(&self, kind: &str, bearer: &Bearer, lifetime: SignedDuration) -> Result<String> {
-        let secret = random_text()?;
+        let secret = random_secret()?;
         let dir = self.open()?;
         sweep(&dir)?;
         let text = serde_json::to_vec(&Record::new(bearer, lifetime))?;
@@ -156,12 +155,6 @@ impl Record {
         let bearer = tokens.named(Some(&self.token))?;
         (bearer.digest() == self.digest && Timestamp::now() < self.expires).then(|| bearer.clone())
     }
-}
-
-fn random_text() -> Result<String> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 fn digest(secret: &str) -> String {

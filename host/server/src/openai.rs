@@ -6,6 +6,7 @@ mod stream;
 
 use super::body::{self, CallerClass};
 use super::extract::Caller;
+use super::secrets::{random_bytes, to_hex};
 use super::token::Bearer;
 use super::turns::{CancelOnDisconnect, idempotency_key, session};
 use super::{Api, ApiError, dto};
@@ -193,7 +194,5 @@ fn turn_failed(error: &Error) -> ApiError {
 
 /// A random id.
 fn random_id() -> Result<String, ApiError> {
-    let mut bytes = [0; 12];
-    getrandom::fill(&mut bytes).map_err(|error| ApiError::internal(&error))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(to_hex(&random_bytes::<12>()?))
 }

@@ -2,11 +2,11 @@
 //! because nothing in them is secret.
 
 use super::ApiError;
+use super::secrets::{hash, to_hex};
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use flate2::read::GzDecoder;
-use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::sync::LazyLock;
 
@@ -35,8 +35,7 @@ const FILE_POLICY: &str = "default-src 'none'";
 /// The digests of the files, as entity tags: a browser that has a file asks whether it is still the same.
 static TAGS: LazyLock<Vec<HeaderValue>> = LazyLock::new(|| {
     let tag = |file: &File| {
-        let digest = Sha256::digest(file.packed);
-        let digits: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+        let digits = to_hex(&hash(file.packed)[..12]);
         HeaderValue::from_str(&format!("\"{digits}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
     };
     FILES.iter().map(tag).collect()

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::http::StatusCode;
 use bub_config::Scope;
-use bub_permissions::{Grant, Grants};
+use bub_permissions::Grants;
 use bub_runtime::host::{Host, grant_edit, introspection};
 use bub_runtime::plugin::{MAX_FILE, Plugin, PluginFiles, PluginSet, Source, digest};
 use bub_types::suggest;
@@ -149,7 +149,7 @@ pub(super) async fn add(
             "no component with this name and digest was inspected in the last ten minutes",
         ));
     };
-    let grants = parse(&request.grants)?;
+    let grants = grant_edit::parse(&request.grants).map_err(invalid)?;
     grant_edit::check_requested(&candidate.plugin, &grants).map_err(invalid)?;
     let files = PluginFiles::read_again(&host.config, &name).map_err(invalid)?;
     if digest(&candidate.bytes) != candidate.plugin.digest {
@@ -181,7 +181,7 @@ pub(super) async fn grant(
     let (host, request) = change::<GrantsRequest>(&api, &bearer, sent).await?;
     let plugins = host.plugins();
     let plugin = find(&plugins, &name)?;
-    let grants = parse(&request.grants)?;
+    let grants = grant_edit::parse(&request.grants).map_err(invalid)?;
     grant_edit::check_requested(plugin, &grants).map_err(invalid)?;
     grant_edit::add(&host, plugin, &grants, false)?;
     Ok(Json(introspection::plugin(&host, plugin)))
@@ -288,11 +288,6 @@ fn find<'a>(plugins: &'a PluginSet, name: &str) -> Result<&'a Arc<Plugin>, ApiEr
         let hint = suggest::hint(name, plugins.iter().map(|plugin| plugin.name.as_str()));
         ApiError::not_found(format!("no plugin `{}` is loaded{hint}", one_line(name)))
     })
-}
-
-fn parse(grants: &[String]) -> Result<Vec<Grant>, ApiError> {
-    let parsed = grants.iter().map(|grant| grant.parse()).collect::<Result<_, String>>();
-    parsed.map_err(|reason| ApiError::bad_request(format!("cannot grant {reason}")))
 }
 
 /// The component, the name or a grant is not acceptable.

@@ -14,10 +14,13 @@ mod read;
 mod sessions;
 mod write;
 
+use super::body::{self, BodyCharge, CallerClass};
 use super::token::Bearer;
 use super::{Api, ApiError, turns};
+use axum::body::Body;
 use bub_config::Scope;
 use bub_tape::{Tape, check_tape_name, is_workspace_tape, tape_name};
+use serde::de::DeserializeOwned;
 
 pub(super) use archive::archive;
 pub(super) use candidates::query;
@@ -62,6 +65,28 @@ async fn by_session(api: &Api, bearer: &Bearer, session: String) -> Result<(Stri
     let session = turns::session(bearer, Some(session), "")?;
     let tape = existing(api, &session).await?;
     Ok((session, tape))
+}
+
+/// Reads a change of a session that the caller may make.
+///
+/// # Errors
+///
+/// The caller may not make it, or its body does not fit.
+async fn session_change<T, R>(
+    api: &Api,
+    bearer: &Bearer,
+    named: String,
+    (sent, max): (Body, usize),
+    convert: impl FnOnce(T) -> Result<R, ApiError> + Send + 'static,
+) -> Result<(String, (R, BodyCharge)), ApiError>
+where
+    T: DeserializeOwned,
+    R: Send + 'static,
+{
+    bearer.needs(Scope::Turns)?;
+    let session = turns::session(bearer, Some(named), "")?;
+    let change = body::json(api, sent, (CallerClass::from_bearer(bearer), max), convert).await?;
+    Ok((session, change))
 }
 
 /// Opens the tape of a session that the caller reaches.

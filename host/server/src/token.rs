@@ -1,20 +1,18 @@
 //! Authentication by bearer tokens, and by logins that stand for them.
 
 use super::origin_check::is_same_origin;
+use super::secrets::{hash, random_secret, to_hex};
 use super::{Api, ApiError, login};
 use anyhow::{Context, Result, ensure};
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::middleware::Next;
 use axum::response::Response;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bub_config::{Commands, Config, Quota, Scope, Token};
 use bub_gateway::HTTP;
 use bub_runtime::turn::{Identity, Requester};
 use bub_system::files::{Access, read_text};
 use bub_types::Principal;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -158,14 +156,6 @@ impl Tokens {
     }
 }
 
-pub(super) fn hash(token: &[u8]) -> [u8; 32] {
-    Sha256::digest(token).into()
-}
-
-pub(super) fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// The configuration has checked that the text is hexadecimal.
 fn from_hex(text: &str) -> [u8; 32] {
     let mut bytes = [0; 32];
@@ -186,9 +176,7 @@ fn owner_token(path: &Path) -> Result<String> {
             Ok(token.to_owned())
         }
         None => {
-            let mut bytes = [0; 32];
-            getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
-            let token = URL_SAFE_NO_PAD.encode(bytes);
+            let token = random_secret()?;
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
             writeln!(file, "{token}")?;
             Ok(token)

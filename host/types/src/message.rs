@@ -38,6 +38,18 @@ pub enum Principal {
     Schedule,
 }
 
+impl Principal {
+    /// Its name in the contracts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Peer => "peer",
+            Self::Anonymous => "anonymous",
+            Self::Schedule => "schedule",
+        }
+    }
+}
+
 /// The kind of an attached file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]

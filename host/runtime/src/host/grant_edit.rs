@@ -24,6 +24,16 @@ pub fn check_requested(plugin: &Plugin, grants: &[Grant]) -> Result<()> {
     }
 }
 
+/// Grants as they were typed.
+///
+/// # Errors
+///
+/// A grant is invalid.
+pub fn parse(grants: &[String]) -> Result<Vec<Grant>> {
+    let parsed = grants.iter().map(|grant| grant.parse()).collect::<Result<_, String>>();
+    parsed.map_err(|reason| anyhow::anyhow!("cannot grant {reason}"))
+}
+
 /// Adds these grants to those of the plugin. Grants of other bytes do not stay.
 ///
 /// # Errors

@@ -1,14 +1,13 @@
 //! `POST /v1/sessions/{session}/fork`: `tape fork` over HTTP.
 
-use super::super::body::{self, CallerClass};
 use super::super::extract::{Caller, PathName};
+use super::super::secrets::{random_bytes, to_hex};
 use super::super::token::Bearer;
 use super::super::{Api, ApiError, turns};
-use super::existing;
+use super::{existing, session_change};
 use axum::Json;
 use axum::body::Body;
 use axum::http::StatusCode;
-use bub_config::Scope;
 use bub_gateway::HTTP;
 use bub_tape::{Error, SessionMark, TapeCopy, tape_name};
 use serde::Deserialize;
@@ -31,10 +30,8 @@ pub(crate) async fn fork(
     PathName(named): PathName,
     sent: Body,
 ) -> Result<Json<Value>, ApiError> {
-    bearer.needs(Scope::Turns)?;
-    let session = turns::session(&bearer, Some(named), "")?;
-    let limits = (CallerClass::from_bearer(&bearer), MAX_BODY);
-    let (ForkRequest { through, session_id }, _charge) = body::json(&api, sent, limits, Ok).await?;
+    let (session, (request, _charge)) = session_change(&api, &bearer, named, (sent, MAX_BODY), Ok).await?;
+    let ForkRequest { through, session_id } = request;
     let new = match session_id {
         Some(session_id) => session_id,
         None => random_id(&bearer, &session)?,
@@ -87,9 +84,7 @@ fn exists() -> ApiError {
 
 /// An id in the channel of that session, within the token's prefix.
 fn random_id(bearer: &Bearer, session: &str) -> Result<String, ApiError> {
-    let mut bytes = [0; 6];
-    getrandom::fill(&mut bytes).map_err(|error| ApiError::internal(&error))?;
-    let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let random = to_hex(&random_bytes::<6>()?);
     let channel = session.split_once(':').map_or(HTTP, |(channel, _)| channel);
     let id = format!("{channel}:{random}");
     Ok(if id.starts_with(&bearer.session_prefix) { id } else { format!("{}{HTTP}:{random}", bearer.session_prefix) })

@@ -1,10 +1,9 @@
 //! The list of sessions, their names, and their phases.
 
-use super::super::body::{self, CallerClass};
 use super::super::extract::{Caller, PathName, QueryParams};
-use super::super::{Api, ApiError, turns};
-use super::existing;
+use super::super::{Api, ApiError};
 use super::read::{ListParams, MAX_ITEMS};
+use super::{existing, session_change};
 use axum::Json;
 use axum::body::Body;
 use bub_config::Scope;
@@ -86,14 +85,11 @@ pub(crate) async fn name(
     PathName(named): PathName,
     sent: Body,
 ) -> Result<Json<Value>, ApiError> {
-    bearer.needs(Scope::Turns)?;
-    let session = turns::session(&bearer, Some(named), "")?;
-    let limits = (CallerClass::from_bearer(&bearer), MAX_BODY);
     let convert = |request: NameRequest| {
         name_session(&request.name)?;
         Ok(request.name.trim().to_owned())
     };
-    let (name, _charge) = body::json(&api, sent, limits, convert).await?;
+    let (session, (name, _charge)) = session_change(&api, &bearer, named, (sent, MAX_BODY), convert).await?;
     let tape = existing(&api, &session).await?;
     bearer.charge_bytes(&api, name.len()).await?;
     let (tapes, new_name) = (api.gateway.host().tapes(), name.clone());
@@ -114,15 +110,13 @@ pub(crate) async fn handoff(
     PathName(named): PathName,
     sent: Body,
 ) -> Result<Json<Value>, ApiError> {
-    bearer.needs(Scope::Turns)?;
-    let session = turns::session(&bearer, Some(named), "")?;
-    let limits = (CallerClass::from_bearer(&bearer), MAX_BODY);
     let convert = |HandoffRequest { name, summary }: HandoffRequest| {
         check_anchor(&name)?;
         let state = summary.filter(|summary| !summary.is_empty());
         Ok((name, state.map(|summary| json!({ "summary": summary }).to_string())))
     };
-    let ((anchor, state), _charge) = body::json(&api, sent, limits, convert).await?;
+    let (session, (change, _charge)) = session_change(&api, &bearer, named, (sent, MAX_BODY), convert).await?;
+    let (anchor, state) = change;
     let tape = existing(&api, &session).await?;
     bearer.charge_bytes(&api, 2 * (anchor.len() + state.as_ref().map_or(0, String::len))).await?;
     let taint = match bearer.identity().principal {

@@ -8,13 +8,13 @@ mod repro;
 mod samples;
 pub(super) mod sandbox;
 
-use super::{fetch, grants};
+use super::fetch;
 use crate::cli::{log, text};
 use anyhow::{Context, Result};
 use bub_config::Config;
 use bub_permissions::{Grants, shell_word};
 use bub_runtime::channel::Printer;
-use bub_runtime::host::Host;
+use bub_runtime::host::{Host, grant_edit};
 use bub_runtime::plugin;
 use bub_runtime::plugin::{Count, Plugin, Source, quarantine};
 use bub_runtime::turn::CallScope;
@@ -56,7 +56,7 @@ struct CheckedPlugin {
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let Arguments { plugin: name, repro, grant, json } = arguments;
-    let more = grants::parse(&grant)?;
+    let more = grant_edit::parse(&grant)?;
     if let Some(dir) = &repro {
         return repro::run(dir, name.as_deref(), more, json, &config).await;
     }

@@ -50,7 +50,7 @@ impl GrantOptions {
     ///
     /// A grant is invalid.
     pub(super) fn parse(&self) -> Result<GrantChoice> {
-        Ok(GrantChoice { gives_all: self.yes, grants: grants::parse(&self.grant)? })
+        Ok(GrantChoice { gives_all: self.yes, grants: grant_edit::parse(&self.grant)? })
     }
 }
 

@@ -7,21 +7,11 @@ use bub_runtime::plugin::{Plugin, Source};
 use bub_types::text::one_line;
 use std::io::Write;
 
-/// Grants as they were typed.
-///
-/// # Errors
-///
-/// A grant is invalid.
-pub(super) fn parse(grants: &[String]) -> Result<Vec<Grant>> {
-    let parsed = grants.iter().map(|grant| grant.parse()).collect::<Result<_, String>>();
-    parsed.map_err(|reason| anyhow::anyhow!("cannot grant {reason}"))
-}
-
 pub(super) fn grant(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: &[String], follow: bool) -> Result<()> {
     if follow && plugin.source == Source::Workspace {
         bail!("plugin `{}` belongs to the workspace, and its grants are for these bytes alone", plugin.name);
     }
-    let grants = if grants.is_empty() { plugin.wanted() } else { parse(grants)? };
+    let grants = if grants.is_empty() { plugin.wanted() } else { grant_edit::parse(grants)? };
     grant_edit::check_requested(plugin, &grants)?;
     give(out, host, plugin, &grants, follow)
 }

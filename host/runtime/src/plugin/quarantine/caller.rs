@@ -33,20 +33,19 @@ pub struct Caller {
 impl Caller {
     /// The caller of a message from that channel.
     pub fn new(principal: Principal, channel: &str, sender: Option<&str>) -> Self {
-        let (kind, trust) = match principal {
-            Principal::Owner => ("owner", Trust::Owner),
-            Principal::Schedule => ("schedule", Trust::Peer),
-            Principal::Peer => ("peer", Trust::Peer),
-            Principal::Anonymous => ("anonymous", Trust::Untrusted),
+        let trust = match principal {
+            Principal::Owner => Trust::Owner,
+            Principal::Schedule | Principal::Peer => Trust::Peer,
+            Principal::Anonymous => Trust::Untrusted,
         };
-        let mut account = format!("{kind} {channel}/{}", sender.unwrap_or_default());
+        let mut account = format!("{} {channel}/{}", principal.name(), sender.unwrap_or_default());
         if account.len() > MAX_NAME {
             let print = crc32fast::hash(account.as_bytes());
             account.truncate(account.floor_char_boundary(MAX_NAME - 9));
             account.push_str(&format!("-{print:08x}"));
         }
         let account: Arc<str> = account.into();
-        let name = if trust == Trust::Owner { kind.into() } else { account.clone() };
+        let name = if trust == Trust::Owner { principal.name().into() } else { account.clone() };
         Self { name, account, trust }
     }
 
