@@ -191,6 +191,10 @@ fn a_question_of_one_worker_is_answered_at_another() {
     scope(|scope| {
         let turn = scope.spawn(|| serves[0].post("/v1/turns", &json!({ "content": WRITE, "session_id": "http:s" })));
         let asked = questions(&mut page, 1).remove(0);
+        let running = [&serves[0], &serves[1]].map(|serve| serve.get("/v1/running")["turns"].clone());
+        assert_eq!((&running[0][0]["session_id"], &running[0][0]["stage"]), (&json!("http:s"), &json!("calls-tool")));
+        assert_eq!((&running[1][0]["session_id"], &running[1][0]["stage"]), (&json!("http:s"), &json!("elsewhere")));
+        assert!(running[1][0]["worker"].as_str().unwrap().starts_with("worker:"), "{running:?}");
         decide(&serves[1], &asked, "once").ok();
         let outcome = turn.join().unwrap();
         assert!(outcome["model_output"].as_str().unwrap().starts_with("tool said:"), "{outcome}");

@@ -2,6 +2,7 @@
 
 mod answers;
 mod arrivals;
+mod asked;
 pub mod bot;
 mod files;
 mod growing;

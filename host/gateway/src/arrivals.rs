@@ -56,8 +56,12 @@ impl Gateway {
         Ok(())
     }
 
-    /// Queues a message, or lets it wait for others where its channel is debounced.
+    /// Queues a message, or lets it wait for others where its channel is debounced. The owner's answer to a question is no
+    /// message of the conversation.
     pub(super) async fn debounce(self: &Arc<Self>, task: Task, is_active: bool) {
+        if let Some(answer) = self.approval_answer(&task) {
+            return self.answer_question(task, answer).await;
+        }
         let delays = self.delays(&task.said.message.channel);
         let session = task.said.message.session_id.clone().unwrap_or_default();
         match self.debounce.decide(&session, task, is_active, delays) {

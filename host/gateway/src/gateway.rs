@@ -8,6 +8,7 @@ use super::inbox::{Inbox, MessageNumber};
 use super::lock::ServeLock;
 use super::outbox::Outbox;
 use super::session_queues::SessionQueues;
+use super::shared_inbox::ElsewhereTurn;
 use super::task::{Refusal, Reply};
 use super::turn_feed::{Stage, TurnFeeds};
 use super::turn_limiter::TurnLimiter;
@@ -111,6 +112,18 @@ impl Gateway {
         let mut running: Vec<RunningTurn> = running.collect();
         running.sort_by_key(|turn| turn.since);
         running
+    }
+
+    /// The turns that run at other workers.
+    ///
+    /// # Errors
+    ///
+    /// The database of the workers cannot be read.
+    pub async fn running_elsewhere(&self) -> anyhow::Result<Vec<ElsewhereTurn>> {
+        match &self.cluster {
+            Some(cluster) => cluster.inbox.running_elsewhere().await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Whether a turn of the session runs, and how many messages wait for theirs, at all workers.

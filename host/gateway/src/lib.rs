@@ -8,6 +8,7 @@
 mod arrivals;
 mod channels;
 mod charging;
+mod chat_approvals;
 mod cluster;
 mod debounce;
 mod delivery;
@@ -43,6 +44,7 @@ pub use lock::is_served;
 pub use outcome::TurnOutcome;
 pub use quota::{QuotaAccount, QuotaExceeded};
 pub use run::HTTP;
+pub use shared_inbox::ElsewhereTurn;
 pub use task::{Lease, Refusal, Reply, Submission};
 pub use turn_feed::{Stage, StreamItem};
 pub use webhooks::WebhookError;

@@ -1,12 +1,14 @@
 //! Runs the messages of a session, one turn at a time.
 
 use super::TurnOutcome;
+use super::chat_approvals::{self, is_chat_of_owner};
 use super::gateway::Gateway;
 use super::inbox::{Begin, MessageNumber, Outbound, target};
 use super::recovery::RecoveredTurn;
 use super::shared_inbox::Membership;
 use super::task::Task;
 use super::turn_feed::{StreamItem, TurnFeed};
+use bub_runtime::approval_board::Question;
 use bub_runtime::channel::{Channel, reply};
 use bub_runtime::error::Failure;
 use bub_runtime::host::{Host, RuntimeEvent};
@@ -19,7 +21,7 @@ use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
 /// The channel of HTTP requests. Its answers are responses, and are not delivered otherwise.
@@ -29,17 +31,32 @@ pub const HTTP: &str = "http";
 const MAX_EVENTS: usize = 64;
 
 /// Collects the answers of a turn until it has ended, so that all or none of them are stored.
-#[derive(Default)]
-struct CollectingChannel(Mutex<Vec<Envelope>>);
+struct CollectingChannel {
+    collected: Mutex<Vec<Envelope>>,
+    gateway: Arc<Gateway>,
+    session: String,
+    /// The message of the turn, if the owner wrote it in a chat.
+    owner_asks_in: Option<Envelope>,
+}
 
 impl Channel for CollectingChannel {
     fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
-        self.0.lock().push(envelope.clone());
+        self.collected.lock().push(envelope.clone());
         Box::pin(std::future::ready(Ok(())))
     }
 
     fn asks_as(&self) -> Option<&'static str> {
         Some("serve")
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.owner_asks_in.as_ref().map(|_| chat_approvals::PATIENCE)
+    }
+
+    fn announce(&self, question: &Question) {
+        if let Some(message) = &self.owner_asks_in {
+            self.gateway.announce(&self.session, message, question);
+        }
     }
 }
 
@@ -152,7 +169,13 @@ impl Gateway {
         (name, feed): (&str, Option<Arc<TurnFeed>>),
         membership: Option<Arc<Membership>>,
     ) -> (TurnOutcome, Vec<Outbound>) {
-        let collected = Arc::new(CollectingChannel::default());
+        let message = &task.said.message;
+        let collected = Arc::new(CollectingChannel {
+            collected: Mutex::default(),
+            gateway: Arc::clone(self),
+            session: session.to_owned(),
+            owner_asks_in: is_chat_of_owner(host, message).then(|| message.clone()),
+        });
         let steering = Steering::default();
         let (stop, cancel) = watch::channel(false);
         let stopping = tokio::spawn(stop_when(stop.clone(), task.leave.clone(), membership.clone()));
@@ -202,7 +225,7 @@ impl Gateway {
             // It ends with the turn, unless a client does not read.
             let _fed = feeding.await;
         }
-        let mut answers = std::mem::take(&mut *collected.0.lock());
+        let mut answers = std::mem::take(&mut *collected.collected.lock());
         let outcome = match result {
             // The answers as they are delivered: with their media, and without those that a plugin has delivered.
             Ok(Ok(result)) => TurnOutcome { outbounds: answers.clone(), ..TurnOutcome::from(result) },
@@ -323,7 +346,7 @@ async fn stop_when(stop: watch::Sender<bool>, leave: Option<Cancel>, membership:
 }
 
 /// The answers of a turn of that name, each with a key of its own.
-fn outbounds(name: &str, answers: Vec<Envelope>) -> Vec<Outbound> {
+pub(super) fn outbounds(name: &str, answers: Vec<Envelope>) -> Vec<Outbound> {
     let queued_at = Timestamp::now();
     let outbound = |(n, message)| Outbound { key: key(name, n), message, is_uncertain: false, handle: None, queued_at };
     answers.into_iter().enumerate().map(outbound).collect()

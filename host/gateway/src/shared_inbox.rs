@@ -5,6 +5,7 @@
 //! It begins when it is the first of its session, whichever workers have the others. Every write is done under the worker's
 //! lease, in one statement.
 
+mod elsewhere;
 mod offers;
 mod rows;
 mod streams;
@@ -18,6 +19,7 @@ use super::quota::{QuotaAccount, QuotaExceeded, today};
 use anyhow::{Context, Result};
 use bub_postgres::{Database, MARK, Row, Terms, ToSql};
 use bub_tape::Error;
+pub use elsewhere::ElsewhereTurn;
 pub(crate) use offers::{ALL, Ended, Offer};
 use parking_lot::Mutex;
 use rows::{bytes, json, number_of};

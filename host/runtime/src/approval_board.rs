@@ -4,12 +4,13 @@
 //! as `serve` with an open page, attend the board. Both are rows that expire unless they are renewed, so a process that was
 //! killed leaves neither its question nor its approver behind.
 
+mod asking;
 mod files;
+mod reader;
 mod shared;
 
 use crate::channel::{ApprovalDecision, ApprovalRequest};
-use crate::host::{Host, RuntimeEvent};
-use crate::turn::CallScope;
+use crate::host::Host;
 use anyhow::Result;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+
+pub(crate) use asking::ask;
+pub use reader::{BoardReader, Follower};
 
 /// How often a question and an approver are renewed.
 const RENEWAL: Duration = Duration::from_secs(5);
@@ -26,16 +29,7 @@ const RENEWAL: Duration = Duration::from_secs(5);
 const LIFETIME: i64 = 15;
 
 /// How often a turn looks for a decision, and a process that attends for questions.
-pub const INTERVAL: Duration = Duration::from_millis(250);
-
-/// How long a question waits after the last approver has left: a page that is loaded again comes back.
-const GRACE: Duration = Duration::from_secs(60);
-
-/// Questions at once. Beyond them, calls are denied without being asked about.
-const MAX_QUESTIONS: usize = 256;
-
-/// The longest arguments that are shown, in bytes; the board's rows stay small.
-const MAX_ARGUMENTS: usize = 256 << 10;
+const INTERVAL: Duration = Duration::from_millis(250);
 
 /// A question on the board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,187 +145,6 @@ pub fn random_name() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// Who can answer a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Approver {
-    /// Those who attend the board alone.
-    Elsewhere,
-    /// A person at the terminal of this process as well, so that the question stays without others.
-    Here,
-}
-
-/// Lets the owner decide at the channel of the turn, or wherever the board is attended; the first decision counts. `None`:
-/// no owner can be asked.
-pub(crate) async fn ask(scope: &CallScope, session: &str, request: &ApprovalRequest) -> Option<ApprovalDecision> {
-    let (host, channel) = (&scope.host, scope.channel());
-    let here = channel.ask(request);
-    let Some(source) = channel.asks_as() else { return here.await };
-    let board = board(host);
-    match race(host, &board, (session, source, request), here).await {
-        Ok(decision) => decision,
-        Err(error) => {
-            tracing::warn!("the owner cannot be asked about `{}`: {error:#}", request.tool);
-            None
-        }
-    }
-}
-
-async fn race(
-    host: &Host,
-    board: &Arc<dyn ApprovalBoard>,
-    (session, source, request): (&str, &str, &ApprovalRequest),
-    mut here: Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + '_>>,
-) -> Result<Option<ApprovalDecision>> {
-    let question = Question::new(session, source, request)?;
-    let asked = || {
-        let asked = RuntimeEvent::ApprovalAsked { id: question.id.clone(), tool: question.tool.clone() };
-        host.events.publish(asked, session);
-    };
-    // A channel without a person says so at once.
-    let said = tokio::select! {
-        biased;
-        said = &mut here => Some(said),
-        () = std::future::ready(()) => None,
-    };
-    let decision = match said {
-        Some(Some(decision)) => return Ok(Some(decision)),
-        Some(None) => wait(board, &question, Approver::Elsewhere, asked).await?,
-        None => {
-            let elsewhere = async {
-                match wait(board, &question, Approver::Here, asked).await {
-                    Ok(Some(decision)) => decision,
-                    // The channel's own answer is still to come.
-                    Ok(None) => std::future::pending().await,
-                    Err(error) => {
-                        tracing::warn!("`{}` is asked about at the terminal alone: {error:#}", question.tool);
-                        std::future::pending().await
-                    }
-                }
-            };
-            tokio::select! {
-                here = here => {
-                    let Some(decision) = here else { return Ok(None) };
-                    let made = Decision { decision, by: "the terminal".to_owned() };
-                    match board.decide(&question.id, &made).await {
-                        Ok(Decided::Already(before)) => Some(before),
-                        Ok(Decided::First) => Some(made),
-                        Err(error) => {
-                            tracing::debug!("the decision of the terminal is not on the board: {error:#}");
-                            Some(made)
-                        }
-                    }
-                }
-                decision = elsewhere => Some(decision),
-            }
-        }
-    };
-    let Some(Decision { decision, by }) = decision else { return Ok(None) };
-    let answered = RuntimeEvent::ApprovalAnswered { id: question.id.clone(), decision: decision.name(), by };
-    host.events.publish(answered, session);
-    Ok(Some(decision))
-}
-
-/// Posts a question, and waits for a decision. `None`: no approver reaches the session, or all have left.
-async fn wait(
-    board: &Arc<dyn ApprovalBoard>,
-    question: &Question,
-    approver: Approver,
-    posted: impl FnOnce() + Send,
-) -> Result<Option<Decision>> {
-    let is_attended = async || {
-        let approvers = board.approvers().await?;
-        let reaches = |prefix: &String| question.session_id.starts_with(prefix);
-        anyhow::Ok(approver == Approver::Here || approvers.iter().any(reaches))
-    };
-    let is_full = question.arguments.len() > MAX_ARGUMENTS || board.questions().await?.len() >= MAX_QUESTIONS;
-    if is_full || !is_attended().await? {
-        return Ok(None);
-    }
-    let mut posted = Some(posted);
-    let _posted = Posted { board: Arc::clone(board), id: question.id.clone() };
-    let (mut renewed, mut attended) = (None::<Instant>, Instant::now());
-    loop {
-        if renewed.is_none_or(|renewed| renewed.elapsed() >= RENEWAL) {
-            board.post(question).await?;
-            if let Some(posted) = posted.take() {
-                posted();
-            }
-            renewed = Some(Instant::now());
-            if is_attended().await? {
-                attended = Instant::now();
-            }
-        }
-        if let Some(decision) = board.decision(&question.id).await? {
-            return Ok(Some(decision));
-        }
-        if attended.elapsed() > GRACE {
-            return Ok(None);
-        }
-        sleep(INTERVAL).await;
-    }
-}
-
-/// Withdraws a question when it is dropped.
-struct Posted {
-    board: Arc<dyn ApprovalBoard>,
-    id: String,
-}
-
-impl Drop for Posted {
-    fn drop(&mut self) {
-        let (board, id) = (Arc::clone(&self.board), std::mem::take(&mut self.id));
-        // Without a runtime the process ends, and the row expires.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(async move {
-            if let Err(error) = board.withdraw(&id).await {
-                tracing::debug!("a question stays on the board until it expires: {error:#}");
-            }
-        });
-    }
-}
-
-/// An approver, who attends until this is dropped.
-pub struct Attendance {
-    board: Arc<dyn ApprovalBoard>,
-    id: String,
-    task: tokio::task::JoinHandle<()>,
-}
-
-impl Attendance {
-    /// Attends the board for sessions that begin with the prefix.
-    ///
-    /// # Errors
-    ///
-    /// The board cannot be written.
-    pub async fn begin(board: Arc<dyn ApprovalBoard>, session_prefix: &str) -> Result<Self> {
-        let (id, prefix) = (random_name()?, session_prefix.to_owned());
-        board.attend(&id, &prefix).await?;
-        let (renewing, named) = (Arc::clone(&board), id.clone());
-        let task = tokio::spawn(async move {
-            loop {
-                sleep(RENEWAL).await;
-                if let Err(error) = renewing.attend(&named, &prefix).await {
-                    tracing::warn!("turns do not see that the owner can be asked: {error:#}");
-                }
-            }
-        });
-        Ok(Self { board, id, task })
-    }
-}
-
-impl Drop for Attendance {
-    fn drop(&mut self) {
-        self.task.abort();
-        let (board, id) = (Arc::clone(&self.board), std::mem::take(&mut self.id));
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(async move {
-            if let Err(error) = board.leave(&id).await {
-                tracing::debug!("an approver who has left is seen until it expires: {error:#}");
-            }
-        });
-    }
 }
 
 /// The names of decisions in files, rows and requests.

@@ -4,11 +4,13 @@ pub mod attach;
 mod cli;
 mod provenance;
 
+use crate::approval_board::Question;
 use crate::error::Failure;
 use bub_config::Commands;
 use bub_types::{Envelope, MessageKind};
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 pub use cli::Printer;
 pub use provenance::foreign;
@@ -39,6 +41,17 @@ pub trait Channel: Send + Sync {
     /// by any client of its API.
     fn asks_as(&self) -> Option<&'static str> {
         None
+    }
+
+    /// How long a question may wait for the owner at the other end of the channel, who answers on the board as well. `None`:
+    /// the owner is not there.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Tells the owner at the other end of the channel about a question on the board.
+    fn announce(&self, question: &Question) {
+        let _ = question;
     }
 
     /// A call of the owner's turn was not made: the owner cannot be reached, or the approval mode permits reads alone.

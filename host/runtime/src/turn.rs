@@ -35,6 +35,7 @@ mod tainting;
 mod tapes;
 mod tools;
 
+pub use begin::principal;
 pub use choice::SelectorChoice;
 pub use data::Turn;
 pub use denial::{Denial, DenialReason};

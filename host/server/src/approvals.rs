@@ -11,11 +11,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::response::sse::Event;
 use bub_config::Scope;
-use bub_runtime::approval_board::{ApprovalBoard, Attendance, Decided, Decision, INTERVAL, Question, board};
+use bub_runtime::approval_board::{Decided, Decision, Follower, Question};
 use bub_runtime::channel::ApprovalDecision;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// The largest body of a decision, in bytes.
 const MAX_BODY: usize = 4096;
@@ -23,7 +22,7 @@ const MAX_BODY: usize = 4096;
 /// `GET /v1/approvals`: the questions in the scope of the token.
 pub(super) async fn list(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
     bearer.needs(Scope::Admin)?;
-    let questions = in_scope(&bearer, board(&api.gateway.host()).questions().await?);
+    let questions = in_scope(&bearer, api.approvals.board().questions().await?);
     Ok(Json(json!({ "approvals": questions })))
 }
 
@@ -31,10 +30,8 @@ pub(super) async fn list(Caller { api, bearer }: Caller) -> Result<Json<Value>, 
 pub(super) async fn stream(Caller { api, bearer }: Caller) -> Result<Response, ApiError> {
     bearer.needs(Scope::Admin)?;
     let permit = StreamPermit::acquire(&api)?;
-    let board = board(&api.gateway.host());
-    let attendance = Attendance::begin(Arc::clone(&board), &bearer.session_prefix).await?;
-    let source = Questions { board, bearer: bearer.clone(), last: None, _attendance: attendance };
-    Ok(sse::respond(api.auth.lease(bearer), permit, source))
+    let follower = api.approvals.follow(&bearer.session_prefix).await?;
+    Ok(sse::respond(api.auth.lease(bearer), permit, Questions(follower)))
 }
 
 /// A decision.
@@ -62,7 +59,7 @@ pub(super) async fn decide(
     if !is_name {
         return Err(gone());
     }
-    let board = board(&api.gateway.host());
+    let board = api.approvals.board();
     if let Some(before) = board.decision(&id).await? {
         return Err(answered(&before));
     }
@@ -86,26 +83,14 @@ fn in_scope(bearer: &Bearer, questions: Vec<Question>) -> Vec<Question> {
     questions.into_iter().filter(|question| question.session_id.starts_with(&bearer.session_prefix)).collect()
 }
 
-/// The questions in the scope of a token, whose bearer attends.
-struct Questions {
-    board: Arc<dyn ApprovalBoard>,
-    bearer: Bearer,
-    last: Option<Vec<Question>>,
-    _attendance: Attendance,
-}
+/// The questions in the scope of a token.
+struct Questions(Follower);
 
 impl Source for Questions {
     const NAME: &str = "`/v1/approvals/stream`";
 
     async fn next(&mut self) -> anyhow::Result<Vec<Event>> {
-        loop {
-            let questions = in_scope(&self.bearer, self.board.questions().await?);
-            if self.last.as_ref() != Some(&questions) {
-                let data = json!({ "approvals": questions }).to_string();
-                self.last = Some(questions);
-                return Ok(vec![Event::default().event("approvals").data(data)]);
-            }
-            tokio::time::sleep(INTERVAL).await;
-        }
+        let data = json!({ "approvals": self.0.next().await? }).to_string();
+        Ok(vec![Event::default().event("approvals").data(data)])
     }
 }

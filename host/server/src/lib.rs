@@ -34,6 +34,7 @@ mod token;
 mod turns;
 
 use bub_gateway::Gateway;
+use bub_runtime::approval_board::{self, BoardReader};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -64,6 +65,7 @@ pub(crate) struct Api {
     gateway: Arc<Gateway>,
     auth: AuthState,
     logins: logins::Logins,
+    approvals: BoardReader,
     candidates: plugins::Candidates,
     write_dedup: tapes::WriteDedup,
     scans: Semaphore,
@@ -76,14 +78,12 @@ pub(crate) struct Api {
 
 impl Api {
     fn new(gateway: Arc<Gateway>, auth: AuthState) -> anyhow::Result<Self> {
-        let logins = {
-            let host = gateway.host();
-            logins::Logins::new(&host.config.home, host.database())
-        };
+        let host = gateway.host();
         Ok(Self {
+            logins: logins::Logins::new(&host.config.home, host.database()),
+            approvals: BoardReader::new(approval_board::board(&host)),
             gateway,
             auth,
-            logins,
             candidates: plugins::Candidates::default(),
             write_dedup: tapes::WriteDedup::default(),
             scans: Semaphore::new(MAX_SCANS),

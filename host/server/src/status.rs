@@ -19,11 +19,11 @@ pub(crate) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>,
     Ok(Json(introspection::hooks(&CallScope::new(&host), choice.as_ref())))
 }
 
-/// `GET /v1/running`: the turns that run in this process, in the scope of the token.
+/// `GET /v1/running`: the turns that run in this process and at other workers, in the scope of the token.
 pub(crate) async fn running(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
     bearer.needs(Scope::Read)?;
-    let turns = api.gateway.running_turns().into_iter();
-    let turns = turns.filter(|turn| turn.session_id.starts_with(&bearer.session_prefix)).map(|turn| {
+    let is_reached = |session: &str| session.starts_with(&bearer.session_prefix);
+    let here = api.gateway.running_turns().into_iter().filter(|turn| is_reached(&turn.session_id)).map(|turn| {
         let (stage, tool) = match turn.stage {
             Stage::Prepares => ("prepares", None),
             Stage::Answers => ("answers", None),
@@ -31,9 +31,18 @@ pub(crate) async fn running(Caller { api, bearer }: Caller) -> Result<Json<Value
             Stage::CallsTool(tool) => ("calls-tool", Some(tool)),
         };
         let (session, since) = (turn.session_id, turn.since.to_string());
-        json!({ "session_id": session, "since": since, "stage": stage, "tool": tool, "steps": turn.steps })
+        json!({ "session_id": session, "since": since, "stage": stage, "tool": tool, "steps": turn.steps, "worker": null })
     });
-    Ok(Json(json!({ "turns": turns.collect::<Vec<_>>(), "waiting": api.gateway.load().1 })))
+    let elsewhere = api.gateway.running_elsewhere().await?.into_iter();
+    let elsewhere = elsewhere.filter(|turn| is_reached(&turn.session_id)).map(|turn| {
+        let (session, since) = (turn.session_id, turn.since.to_string());
+        json!({
+            "session_id": session, "since": since, "stage": "elsewhere", "tool": null, "steps": null,
+            "worker": turn.worker,
+        })
+    });
+    let turns: Vec<Value> = here.chain(elsewhere).collect();
+    Ok(Json(json!({ "turns": turns, "waiting": api.gateway.load().1 })))
 }
 
 /// The days of a usage report.

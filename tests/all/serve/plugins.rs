@@ -149,3 +149,14 @@ fn a_model_with_a_price_has_a_cost_in_the_report() {
         assert!(finished.stderr.contains(naming) && finished.stderr.lines().count() == 1, "{finished}");
     }
 }
+
+#[test]
+fn an_event_names_plugins_that_change() {
+    let (home, model) = (crate::home(), echo());
+    let serve = serve(&home, &model);
+    let mut events = crate::streams::Stream::read(serve.ask("GET", "/v1/events"));
+    home.plugin("upper", programs::PROMPT_UPPER);
+    assert_eq!(events.until("plugins-changed").data["plugins"], json!(["upper"]));
+    fs::remove_file(home.bub_home().join("plugins/upper.wasm")).unwrap();
+    assert_eq!(events.until("plugins-changed").data["plugins"], json!(["upper"]));
+}

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A home whose bot is that of the stand-in: Ada is its owner, and may talk to it alone and in the group.
-fn homed(server: &StandIn) -> Home {
+pub(super) fn homed(server: &StandIn) -> Home {
     let home = home();
     let base = server.base();
     home.configure(&format!(
@@ -30,14 +30,14 @@ fn homed(server: &StandIn) -> Home {
     home
 }
 
-fn serve(home: &Home) -> Started<'_> {
+pub(super) fn serve(home: &Home) -> Started<'_> {
     let started = home.bub(["serve", "--listen", "127.0.0.1:0"]).start();
     started.prints("serving at ");
     started
 }
 
 #[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");

@@ -29,6 +29,7 @@ pub(super) fn to_json(record: &EventRecord) -> (&'static str, Value) {
         RuntimeEvent::Fault { plugin, hook, what } => {
             ("plugin-fault", json!({ "plugin": plugin, "hook": hook, "fault": what }))
         }
+        RuntimeEvent::PluginsChanged { plugins } => ("plugins-changed", json!({ "plugins": plugins })),
         RuntimeEvent::Denied { plugin, grant } => ("plugin-denied", json!({ "plugin": plugin, "grant": grant })),
         RuntimeEvent::QuotaExceeded { caller, quota } => {
             ("quota-exceeded", json!({ "caller": caller, "quota": quota }))

@@ -56,6 +56,11 @@ pub enum RuntimeEvent {
         /// The fault.
         what: String,
     },
+    /// Plugins were added, replaced or removed.
+    PluginsChanged {
+        /// Their names.
+        plugins: Vec<String>,
+    },
     /// A plugin was denied access.
     Denied {
         /// Its name.
@@ -191,6 +196,7 @@ impl Counters {
             RuntimeEvent::TurnBegins
             | RuntimeEvent::ToolBegins { .. }
             | RuntimeEvent::Fault { .. }
+            | RuntimeEvent::PluginsChanged { .. }
             | RuntimeEvent::ApprovalAsked { .. }
             | RuntimeEvent::ApprovalAnswered { .. } => {}
             RuntimeEvent::TurnEnds { took, usage, error } => {

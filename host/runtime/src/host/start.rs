@@ -3,7 +3,7 @@
 use super::approvals::Approvals;
 use super::budget::Budget;
 use super::data::Host;
-use super::event_bus::EventBus;
+use super::event_bus::{EventBus, RuntimeEvent};
 use super::post_turn_tasks::PostTurnTasks;
 use super::protection::ProtectionCache;
 use crate::channel::Channel;
@@ -226,7 +226,10 @@ impl Host {
         set.log_failures(&before);
         // At startup all plugins are new; the caller announces them.
         if waits {
-            set.log_changes(&self.grants, &before);
+            let plugins = set.log_changes(&self.grants, &before);
+            if !plugins.is_empty() {
+                self.events.publish(RuntimeEvent::PluginsChanged { plugins }, "");
+            }
         }
         !registry.is_unfinished
     }

@@ -33,7 +33,7 @@ pub fn parse(text: &str) -> Result<serde_json::Value, String> {
 }
 
 /// A scan before the parser sees the text, because the parser recurses.
-fn check_depth(text: &str) -> Result<(), String> {
+pub(super) fn check_depth(text: &str) -> Result<(), String> {
     // A text with so few brackets, wherever they stand, cannot nest deeper; most texts have few, and counting them is
     // quick.
     if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= MAX_DEPTH {

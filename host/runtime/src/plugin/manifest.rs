@@ -100,18 +100,37 @@ impl Manifest {
             bail!("its manifest has more than {} KiB", MAX_BYTES >> 10);
         }
         let text = std::str::from_utf8(bytes).context("its manifest is no UTF-8")?;
-        crate::plugin::check_json(text).map_err(|reason| anyhow::anyhow!("its manifest is {reason}"))?;
+        crate::plugin::json::check_depth(text).map_err(|reason| anyhow::anyhow!("its manifest is {reason}"))?;
         // A derived parser takes a list of the values in order as well.
-        let fields: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(text).context("its manifest is not understood")?;
+        if text.trim_start().starts_with('{')
+            && let Ok(manifest) = serde_json::from_str::<Self>(text)
+        {
+            return manifest.checked();
+        }
+        Err(Self::wrong(text))
+    }
+
+    /// Says what is wrong with a text that is no manifest.
+    fn wrong(text: &str) -> anyhow::Error {
+        let fields = match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text) {
+            Ok(fields) => fields,
+            Err(error) if error.is_data() => {
+                return anyhow::Error::new(error).context("its manifest is not understood");
+            }
+            Err(error) => return anyhow::anyhow!("its manifest is no JSON: {error}"),
+        };
         // An invalid grant is named as what the plugin wants, without its place in a file that the build has made.
         for want in fields.get("wants").and_then(|wants| wants.as_array()).into_iter().flatten() {
-            let grant = want.get("grant").and_then(|grant| grant.as_str()).map(str::parse::<Grant>).transpose();
-            grant.map_err(|reason| anyhow::anyhow!("its manifest wants {reason}"))?;
+            let grant = want.get("grant").and_then(|grant| grant.as_str()).map(str::parse::<Grant>);
+            if let Some(Err(reason)) = grant {
+                return anyhow::anyhow!("its manifest wants {reason}");
+            }
         }
         // From the text again, so that the error says where it is wrong.
-        let manifest: Self = serde_json::from_str(text).context("its manifest is not understood")?;
-        manifest.checked()
+        match serde_json::from_str::<Self>(text) {
+            Ok(_) => anyhow::anyhow!("its manifest is no object"),
+            Err(error) => anyhow::Error::new(error).context("its manifest is not understood"),
+        }
     }
 
     /// The same, fit to be shown to people: its author is not trusted yet.

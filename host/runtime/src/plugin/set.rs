@@ -124,8 +124,9 @@ impl PluginSet {
         }
     }
 
-    /// Tells the log how this set differs from the one before it.
-    pub fn log_changes(&self, grants: &GrantRegistry, before: &Self) {
+    /// Tells the log how this set differs from the one before it. Returns the names of the plugins that have changed.
+    pub fn log_changes(&self, grants: &GrantRegistry, before: &Self) -> Vec<String> {
+        let mut changed = Vec::new();
         for plugin in self.plugins.iter().filter(|plugin| !before.has(plugin)) {
             let how = match before.plugins.iter().find(|old| old.name == plugin.name) {
                 Some(old) if old.digest == plugin.digest => "serves with other settings",
@@ -133,11 +134,14 @@ impl PluginSet {
                 None => "is there now",
             };
             tracing::info!("plugin `{}` {how}: {}", plugin.name, plugin.digest);
+            changed.push(plugin.name.clone());
         }
         for old in before.plugins.iter().filter(|old| !self.plugins.iter().any(|plugin| plugin.name == old.name)) {
             tracing::info!("plugin `{}` is gone", old.name);
+            changed.push(old.name.clone());
         }
         self.announce_new(grants, before);
+        changed
     }
 
     /// Whether that very version of the plugin is in the set.

@@ -166,8 +166,9 @@ pub(super) async fn open(scope: &Arc<CallScope>, name: &str, session_id: &str) -
     Ok(tape)
 }
 
-/// At the terminal it is the owner who speaks; elsewhere who the channel's configuration says that it is.
-fn principal(host: &Host, message: &Envelope) -> Principal {
+/// The author of a message: at the terminal it is the owner who speaks; elsewhere who the channel's configuration says that
+/// it is.
+pub fn principal(host: &Host, message: &Envelope) -> Principal {
     let channel = host.config.channel(&message.channel);
     let is_among = |names: &[String]| message.sender.as_ref().is_some_and(|sender| names.contains(sender));
     if message.channel == "cli" || is_among(&channel.owners) {

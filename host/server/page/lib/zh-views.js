@@ -7,6 +7,7 @@ export default {
   'The turn is stopped': '本轮已停止',
   'for {time}': '已 {time}',
   'prepares a request': '正在准备请求',
+  'runs at {worker}': '在 {worker} 上运行',
   'answers': '正在回答',
   'repeats a request': '正在重发请求',
   'calls {tool}': '正在调用 {tool}',

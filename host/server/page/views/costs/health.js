@@ -41,12 +41,12 @@ function Turn({ turn, onStopped }) {
     onStopped();
   });
   return html`<li><a href=${hrefOf('talk', turn.session_id)}><${Others}>${clip(turn.session_id, 80)}</${Others}></a>
-    <span class="muted small">${stageText(turn)} · ${tn(turn.steps ?? 0, '{n} step', '{n} steps')} · ${t('for {time}', { time: duration(Date.now() - Date.parse(turn.since)) })}</span>
+    <span class="muted small">${stageText(turn)} · ${turn.steps === null ? '' : html`${tn(turn.steps, '{n} step', '{n} steps')} · `}${t('for {time}', { time: duration(Date.now() - Date.parse(turn.since)) })}</span>
     <${Button} icon="stop" busy=${stop.isBusy} onClick=${() => stop.start()}>${t('Stop')}</${Button}></li>`;
 }
 
 function stageText(turn) {
-  const texts = { prepares: t('prepares a request'), answers: t('answers'), retries: t('repeats a request'), 'calls-tool': t('calls {tool}', { tool: oneLine(turn.tool ?? t('a tool'), 60) }) };
+  const texts = { prepares: t('prepares a request'), answers: t('answers'), retries: t('repeats a request'), 'calls-tool': t('calls {tool}', { tool: oneLine(turn.tool ?? t('a tool'), 60) }), elsewhere: t('runs at {worker}', { worker: oneLine(turn.worker ?? '', 60) }) };
   return lookUp(texts, turn.stage, oneLine(turn.stage ?? '', 40));
 }
 
