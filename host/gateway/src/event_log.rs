@@ -41,6 +41,15 @@ pub struct Batch {
     pub events: Vec<LoggedEvent>,
 }
 
+impl Batch {
+    /// At most so many of the newest events; those before them are missed.
+    fn newest(mut self, max: usize) -> Self {
+        let skipped = self.events.len().saturating_sub(max);
+        self.events.drain(..skipped);
+        Self { missed: self.missed.map(|missed| missed + skipped as u64), ..self }
+    }
+}
+
 /// The events of a gateway.
 #[derive(Clone)]
 pub(crate) enum EventLog {
@@ -55,18 +64,19 @@ pub struct EventReader {
 }
 
 impl EventReader {
-    /// Waits for the next events. Cancel safe.
+    /// Waits for the next events. Cancel safe. With `newest`, at most so many of the newest are returned, and those before
+    /// them are missed.
     ///
     /// # Errors
     ///
     /// The database of the workers cannot be read. The reader can be asked again.
-    pub async fn next(&mut self) -> Result<Batch> {
+    pub async fn next(&mut self, newest: Option<usize>) -> Result<Batch> {
         let (batch, cursor) = match &self.log {
-            EventLog::Local(ring) => ring.after(self.cursor).await,
+            EventLog::Local(ring) => ring.after(self.cursor, newest).await,
             EventLog::Shared(table) => table.after(self.cursor).await?,
         };
         self.cursor = cursor;
-        Ok(batch)
+        Ok(batch.newest(newest.unwrap_or(usize::MAX)))
     }
 }
 

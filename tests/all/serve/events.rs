@@ -137,3 +137,32 @@ fn readers_of_events_and_of_the_log_hold_up_neither_each_other_nor_the_turns() {
         serve.program().terminate();
     });
 }
+
+#[test]
+fn events_at_an_interval_come_in_batches_of_the_newest_and_count_the_missed() {
+    let (home, model) = (home(), echo());
+    let serve = serve(&home, &model);
+    serve.ask("GET", "/v1/events?interval=0").send().refused(400, "from 1 to 10000");
+    let mut events = BufReader::new(serve.ask("GET", "/v1/events?interval=10000").open());
+    until(&mut events, "ready");
+    // The first batch comes at once, and all that follows waits for the second.
+    say(&serve, "http:s", "first");
+    until(&mut events, "message-taken");
+    for _ in 0..30 {
+        say(&serve, "http:s", "more");
+    }
+    let told = until(&mut events, "missed");
+    assert!(told.len() < 10, "{told:?}");
+    let missed = told.last().unwrap().1["count"].as_u64().unwrap();
+    let mut rest = Vec::new();
+    while rest.len() < 64 {
+        rest.push(until(&mut events, "turn-ends"));
+        if rest.iter().map(Vec::len).sum::<usize>() >= 64 {
+            break;
+        }
+    }
+    let newest: usize = rest.iter().map(Vec::len).sum();
+    assert_eq!(newest, 64, "{rest:?}");
+    // Three events a turn, of which the first batch had a few.
+    assert!((20..=29).contains(&missed), "{missed}");
+}

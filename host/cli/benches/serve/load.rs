@@ -42,7 +42,7 @@ pub async fn figures(name: &str, model: Model) {
     println!("{name}: {SESSIONS} sessions, {CONNECTIONS} connections");
 
     let begun = Instant::now();
-    as_fast_as_it_goes(&program).await;
+    as_fast_as_it_goes(&program, TURNS).await;
     let rate = TURNS as f64 / begun.elapsed().as_secs_f64();
     line("  turns a second", &format!("{rate:.0}"), "", Some((format!("{AIM:.0}"), rate >= AIM)));
 
@@ -58,13 +58,13 @@ pub async fn figures(name: &str, model: Model) {
 }
 
 /// Runs all sessions concurrently, each with sequential turns.
-async fn as_fast_as_it_goes(program: &Arc<Program>) {
+pub async fn as_fast_as_it_goes(program: &Arc<Program>, turns: usize) {
     let mut workers = JoinSet::new();
     for worker in 0..CONNECTIONS {
         let program = Arc::clone(program);
         workers.spawn(async move {
             let mut client = Client::connect(program.address, &program.token).await.expect("it listens");
-            for round in 0..TURNS / SESSIONS {
+            for round in 0..turns / SESSIONS {
                 for session in (worker..SESSIONS).step_by(CONNECTIONS) {
                     let content = format!("message {round} of {session}");
                     let (status, body) =

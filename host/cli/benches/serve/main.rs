@@ -1,5 +1,6 @@
 //! Throughput and latency of `serve`, as a process of its own, with clients on the same machine. Arguments after `--`
-//! select parts: `stub`, `agent`, `kill`, `cluster`.
+//! select parts: `stub`, `agent`, `kill`, `cluster`,
+//! `pages`.
 
 mod client;
 mod cluster;
@@ -8,6 +9,7 @@ mod cluster;
 mod figure;
 mod kill;
 mod load;
+mod pages;
 #[path = "../parts.rs"]
 mod parts;
 mod program;
@@ -27,6 +29,9 @@ fn main() {
         }
         if wants("kill") {
             kill::figures().await;
+        }
+        if wants("pages") {
+            pages::figures().await;
         }
         if wants("cluster") {
             cluster::figures().await;

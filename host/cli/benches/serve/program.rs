@@ -75,8 +75,17 @@ impl Program {
 
     /// The peak memory so far, in bytes.
     pub fn peak(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    /// The memory now, in bytes.
+    pub fn memory(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    fn status(&self, key: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel counts");
+        let line = status.lines().find_map(|line| line.strip_prefix(key)).expect("the kernel counts");
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
     }
 

@@ -52,18 +52,20 @@ impl Ring {
         }
     }
 
-    /// Waits for events after a cursor, and returns them with the new cursor.
-    pub(super) async fn after(&self, cursor: i64) -> (Batch, i64) {
+    /// Waits for events after a cursor, and returns them with the new cursor. With `newest`, at most so many of the newest,
+    /// and those before them are missed.
+    pub(super) async fn after(&self, cursor: i64, newest: Option<usize>) -> (Batch, i64) {
         let mut last = self.last.subscribe();
         // A cursor from the future is of another machine.
         let cursor = cursor.min(self.last());
         // The sender lives as long as this. What is returned locks the channel, which `fill` changes while it holds `kept`.
         drop(last.wait_for(|last| *last > cursor).await);
         let kept = self.kept.lock();
-        let newest = self.last();
-        let first = newest - i64::try_from(kept.len()).unwrap_or_default();
-        let missed = u64::try_from(first - cursor.max(self.start)).unwrap_or_default();
-        let from = cursor.max(first);
+        let end = self.last();
+        let first = end - i64::try_from(kept.len()).unwrap_or_default();
+        let from =
+            cursor.max(first).max(end - newest.map_or(i64::MAX, |newest| i64::try_from(newest).unwrap_or(i64::MAX)));
+        let missed = u64::try_from(from - cursor.max(self.start)).unwrap_or_default();
         let skipped = usize::try_from(from - first).unwrap_or_default();
         let events: Vec<LoggedEvent> = (from + 1..)
             .zip(kept.iter().skip(skipped).take(MAX_READ))
@@ -72,7 +74,7 @@ impl Ring {
                 LoggedEvent { cursor, session: record.session.clone(), name: name.to_owned(), data: data.to_string() }
             })
             .collect();
-        let end = events.last().map_or(newest, |event| event.cursor);
+        let end = events.last().map_or(end, |event| event.cursor);
         // This process does not know the events of an earlier one.
         let missed = if cursor < self.start { None } else { Some(missed) };
         (Batch { missed, events }, end)

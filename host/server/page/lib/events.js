@@ -5,6 +5,13 @@ import { signal } from './signal.js';
 
 const MAX_PAGES = 8;
 
+// A busy server has more events than a page can show.
+const INTERVAL_MS = 250;
+
+// The list is read again at most so often, and not in more than a tenth of the time.
+const PAUSE_MS = 1200;
+const SHARE = 10;
+
 /** `{list, error, isLoaded, hasMore}`, the last used first. */
 export const sessions = signal({ list: [], error: null, isLoaded: false, hasMore: false });
 
@@ -28,7 +35,7 @@ export function onEvent(listener) {
  * @returns {() => void}
  */
 export function listen() {
-  return sharedStream('/v1/events', {
+  return sharedStream(`/v1/events?interval=${INTERVAL_MS}`, {
     onEvent: (name, data) => {
       follow(name, data);
       for (const listener of [...listeners]) listener(name, data ?? {});
@@ -53,9 +60,16 @@ on('connection', (isConnected) => { if (isConnected && sessions.value.error) lat
 
 let timer = null;
 
+let pause = PAUSE_MS;
+
 function later() {
-  clearTimeout(timer);
-  timer = setTimeout(() => { if (sessions.value.isLoaded || sessions.value.error) loadSessions(); }, 1200);
+  timer ??= setTimeout(async () => {
+    timer = null;
+    if (!sessions.value.isLoaded && !sessions.value.error) return;
+    const began = performance.now();
+    await loadSessions();
+    pause = Math.max(PAUSE_MS, SHARE * (performance.now() - began));
+  }, pause);
 }
 
 /**
