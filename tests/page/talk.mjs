@@ -148,13 +148,22 @@ async function talk(browser, form) {
     await one.get('heading', `Birds ${form.name}`).waitFor();
   });
 
-  await step('a draft survives a reload', async () => {
+  await step('a draft survives a reload, with its files', async () => {
     await one.field().fill('a draft');
+    await page.locator('.composer input[type=file]').setInputFiles({ name: 'kept.txt', mimeType: 'text/plain', buffer: Buffer.from('kept') });
+    await page.locator('.files .chip').waitFor();
     await page.waitForTimeout(400);
     await page.reload();
     await one.field().waitFor();
     equal(await one.field().inputValue(), 'a draft');
+    await page.locator('.files .chip', { hasText: 'kept.txt' }).waitFor();
+    await page.locator('.files .chip button').click();
     await one.field().fill('');
+    await page.waitForTimeout(400);
+    await page.reload();
+    await one.field().waitFor();
+    await page.waitForTimeout(400);
+    equal(await page.locator('.files .chip').count(), 0);
   });
 
   await step('sessions are searched by their names', async () => {

@@ -1,6 +1,7 @@
 // Where a message is written. It keeps its own state, so that a key renders nothing else.
 import { html, useEffect, useId, useImperativeHandle, useLayoutEffect, useRef, useState } from '../../lib/html.js';
 import { draft } from '../../lib/prefs.js';
+import { draftFiles } from '../../lib/files.js';
 import { announce, notify } from '../../lib/notices.js';
 import { bytes, t, tn } from '../../lib/i18n.js';
 import { Button, Icon } from '../../lib/ui.js';
@@ -47,6 +48,20 @@ export function Composer({ session, isRunning, onSend, onStop, control, disabled
     addEventListener('pagehide', keep);
     return () => { removeEventListener('pagehide', keep); keep(); };
   }, [session]);
+
+  // The files of the draft come later than the page; those that were added meanwhile are the newer ones.
+  const areFilesRead = useRef(false);
+  useEffect(() => {
+    let isCurrent = true;
+    draftFiles.read(session).then((list) => {
+      if (!isCurrent) return;
+      areFilesRead.current = true;
+      if (list.length && !filesNow.current.length) setFiles(list);
+      else if (filesNow.current.length) draftFiles.write(session, filesNow.current);
+    });
+    return () => { isCurrent = false; };
+  }, [session]);
+  useEffect(() => { if (areFilesRead.current) draftFiles.write(session, files); }, [session, files]);
 
   useEffect(() => { if (found.length) announce(tn(found.length, '{n} command', '{n} commands')); }, [found.length]);
 
