@@ -149,7 +149,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     let outcome = runtime.block_on(async {
         let config = match &arguments.command {
             Command::Run(_) | Command::Chat(_) | Command::Serve(_) | Command::OfPlugin(_) => {
-                plugin::pull_at_start(config).await?
+                bub_runtime::plugin_sharing::pull_at_start(config).await?
             }
             _ => config,
         };

@@ -15,4 +15,5 @@ pub mod hooks;
 pub mod host;
 pub mod imports;
 pub mod plugin;
+pub mod plugin_sharing;
 pub mod turn;

@@ -7,10 +7,11 @@ use super::{Api, ApiError};
 use axum::Json;
 use axum::body::Body;
 use axum::http::StatusCode;
-use bub_config::Scope;
+use bub_config::{Config, Scope};
 use bub_permissions::Grants;
 use bub_runtime::host::{Host, grant_edit, introspection};
 use bub_runtime::plugin::{MAX_FILE, Plugin, PluginFiles, PluginSet, Source, digest};
+use bub_runtime::plugin_sharing::SharedChange;
 use bub_types::suggest;
 use bub_types::text::one_line;
 use parking_lot::Mutex;
@@ -122,7 +123,6 @@ pub(super) async fn inspect(
         "size": bytes.len(),
         "digest": plugin.digest,
         "before": before,
-        "shared": host.config.shares_plugins(),
     });
     api.candidates.put(Candidate { name, plugin, bytes, since: Instant::now() });
     Ok(Json(answer))
@@ -143,7 +143,13 @@ pub(super) async fn add(
     PathName(name): PathName,
     sent: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let (host, request) = change::<AddRequest>(&api, &bearer, sent).await?;
+    let request: AddRequest = request(&api, &bearer, sent).await?;
+    let gateway = Arc::clone(&api.gateway);
+    gateway.complete(add_inspected(api, name, request)).await?
+}
+
+async fn add_inspected(api: Arc<Api>, name: String, request: AddRequest) -> Result<Json<Value>, ApiError> {
+    let (host, change) = begin(&api).await?;
     let Some(candidate) = api.candidates.get(&name, &request.digest) else {
         return Err(ApiError::not_found(
             "no component with this name and digest was inspected in the last ten minutes",
@@ -161,7 +167,7 @@ pub(super) async fn add(
     }
     let grants = grants.into_iter().collect::<Grants>();
     grant_edit::write(&host, &candidate.plugin, &grants, false)?;
-    refresh(&host).await;
+    end(&host, change, &name).await?;
     Ok(Json(introspection::plugin(&host, &candidate.plugin)))
 }
 
@@ -178,13 +184,14 @@ pub(super) async fn grant(
     PathName(name): PathName,
     sent: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let (host, request) = change::<GrantsRequest>(&api, &bearer, sent).await?;
-    let plugins = host.plugins();
-    let plugin = find(&plugins, &name)?;
-    let grants = grant_edit::parse(&request.grants).map_err(invalid)?;
-    grant_edit::check_requested(plugin, &grants).map_err(invalid)?;
-    grant_edit::add(&host, plugin, &grants, false)?;
-    Ok(Json(introspection::plugin(&host, plugin)))
+    let request: GrantsRequest = request(&api, &bearer, sent).await?;
+    let gateway = Arc::clone(&api.gateway);
+    let work = change_grants(api, name, move |host, plugin| {
+        let grants = grant_edit::parse(&request.grants).map_err(invalid)?;
+        grant_edit::check_requested(plugin, &grants).map_err(invalid)?;
+        Ok(grant_edit::add(host, plugin, &grants, false)?)
+    });
+    gateway.complete(work).await?
 }
 
 /// `POST /v1/plugins/{name}/revoke`: removes grants.
@@ -193,13 +200,28 @@ pub(super) async fn revoke(
     PathName(name): PathName,
     sent: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let (host, request) = change::<GrantsRequest>(&api, &bearer, sent).await?;
+    let request: GrantsRequest = request(&api, &bearer, sent).await?;
     if request.grants.is_empty() {
         return Err(ApiError::bad_request("`grants` names the grants to revoke"));
     }
+    let gateway = Arc::clone(&api.gateway);
+    let work = change_grants(api, name, move |host, plugin| {
+        grant_edit::remove(host, plugin, &request.grants).map_err(invalid)?;
+        Ok(())
+    });
+    gateway.complete(work).await?
+}
+
+async fn change_grants(
+    api: Arc<Api>,
+    name: String,
+    edit: impl FnOnce(&Arc<Host>, &Arc<Plugin>) -> Result<(), ApiError> + Send,
+) -> Result<Json<Value>, ApiError> {
+    let (host, change) = begin(&api).await?;
     let plugins = host.plugins();
     let plugin = find(&plugins, &name)?;
-    grant_edit::remove(&host, plugin, &request.grants).map_err(invalid)?;
+    edit(&host, plugin)?;
+    end(&host, change, &name).await?;
     Ok(Json(introspection::plugin(&host, plugin)))
 }
 
@@ -214,7 +236,13 @@ pub(super) async fn rollback(
     PathName(name): PathName,
     sent: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let (host, Nothing {}) = change(&api, &bearer, sent).await?;
+    let Nothing {} = request(&api, &bearer, sent).await?;
+    let gateway = Arc::clone(&api.gateway);
+    gateway.complete(restore_previous(api, name)).await?
+}
+
+async fn restore_previous(api: Arc<Api>, name: String) -> Result<Json<Value>, ApiError> {
+    let (host, change) = begin(&api).await?;
     let files = PluginFiles::read_again(&host.config, &name).map_err(invalid)?;
     if !files.has_previous() {
         return Err(ApiError::not_found("no earlier version of this plugin is kept"));
@@ -224,7 +252,7 @@ pub(super) async fn rollback(
     host.plugins().would_take(&plugin).map_err(invalid)?;
     files.restore(&bytes)?;
     host.grants.reload_now();
-    refresh(&host).await;
+    end(&host, change, &name).await?;
     Ok(Json(introspection::plugin(&host, &plugin)))
 }
 
@@ -234,9 +262,7 @@ pub(super) async fn unquarantine(
     PathName(name): PathName,
     sent: Body,
 ) -> Result<Json<Value>, ApiError> {
-    bearer.needs(Scope::Admin)?;
-    let class = CallerClass::from_bearer(&bearer);
-    let _ = body::json(&api, sent, (class, MAX_BODY), Ok::<Nothing, _>).await?;
+    let Nothing {} = request(&api, &bearer, sent).await?;
     let host = api.gateway.host();
     let plugins = host.plugins();
     let plugin = find(&plugins, &name)?;
@@ -250,24 +276,54 @@ pub(super) async fn unquarantine(
 ///
 /// # Errors
 ///
-/// The token may not change plugins, or the workers of a database share them.
-async fn change<T: serde::de::DeserializeOwned + Send + 'static>(
+/// The token may not change plugins, or the body is not understood.
+async fn request<T: serde::de::DeserializeOwned + Send + 'static>(
     api: &Api,
     bearer: &Bearer,
     sent: Body,
-) -> Result<(Arc<Host>, T), ApiError> {
+) -> Result<T, ApiError> {
     bearer.needs(Scope::Admin)?;
     let class = CallerClass::from_bearer(bearer);
     let (request, _charge) = body::json(api, sent, (class, MAX_BODY), Ok::<T, _>).await?;
+    Ok(request)
+}
+
+/// Begins a change. Where the workers of a database share plugins, what others have changed is taken over first, and no
+/// other process of this home changes plugins until the end.
+///
+/// # Errors
+///
+/// The database cannot be reached, or another process is changing plugins.
+async fn begin(api: &Api) -> Result<(Arc<Host>, Option<SharedChange>), ApiError> {
     let host = api.gateway.host();
-    if host.config.shares_plugins() {
-        return Err(ApiError::new(
-            StatusCode::CONFLICT,
-            "plugins_shared",
-            "the workers of the database share their plugins: change them with `bub-wasm plugin`",
-        ));
+    let unavailable =
+        |error: anyhow::Error| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", one_line(&format!("{error:#}")));
+    if !host.config.shares_plugins() {
+        return Ok((host, None));
     }
-    Ok((host, request))
+    let config = Config::load(Some(&host.config.home)).map_err(unavailable)?.with_connection_of(&host.config);
+    let (_, change) = SharedChange::begin(config).await.map_err(unavailable)?;
+    if change.is_some() {
+        host.grants.reload_now();
+        refresh(&host).await;
+    }
+    Ok((host, change))
+}
+
+/// Loads a change, and stores it for all workers that share plugins.
+///
+/// # Errors
+///
+/// The database does not answer: the change is active in this home alone.
+async fn end(host: &Arc<Host>, change: Option<SharedChange>, name: &str) -> Result<(), ApiError> {
+    refresh(host).await;
+    let Some(change) = change else { return Ok(()) };
+    let unavailable = |error: anyhow::Error| {
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_shared", one_line(&format!("{error:#}")))
+    };
+    let stored = change.end(&host.config.home, Some(name)).await.map_err(unavailable)?;
+    stored.iter().for_each(|line| tracing::info!("{line}"));
+    Ok(())
 }
 
 /// Loads what has changed, so that the next turn has it. A file is read once it has rested for a moment, like any other that

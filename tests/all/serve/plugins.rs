@@ -5,6 +5,7 @@ use crate::plugin_add::{described, inspected, sha256};
 use bub_tests::{Said, Serve, programs};
 use serde_json::{Value, json};
 use std::fs;
+use std::time::{Duration, Instant};
 
 fn manifest(version: &str) -> Value {
     json!({
@@ -159,4 +160,34 @@ fn an_event_names_plugins_that_change() {
     assert_eq!(events.until("plugins-changed").data["plugins"], json!(["upper"]));
     fs::remove_file(home.bub_home().join("plugins/upper.wasm")).unwrap();
     assert_eq!(events.until("plugins-changed").data["plugins"], json!(["upper"]));
+}
+
+#[test]
+fn a_plugin_that_is_added_at_one_worker_is_that_of_all() {
+    let Some(workers) = crate::cluster::Workers::new(2, "") else { return };
+    let serves = [workers.offline(0), workers.offline(1)];
+    let component = described(programs::PROMPT_UPPER, &manifest("1.0.0"));
+    let digest = inspect(&serves[0], "upper", &component).ok()["digest"].clone();
+    let grants = json!(["hook:build-prompt"]);
+    change(&serves[0], "upper/add", &json!({ "digest": digest, "grants": grants })).ok();
+    let of = |serve: &Serve<'_>| {
+        let plugins = serve.get("/v1/plugins")["plugins"].as_array().cloned().unwrap_or_default();
+        plugins.into_iter().find(|plugin| plugin["name"] == "upper")
+    };
+    let eventually = |what: &str, is_so: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    let holds =
+        |serve: &Serve<'_>, grant: &str| of(serve).is_some_and(|upper| upper["grants"].to_string().contains(grant));
+    eventually("the plugin is at the other worker", &|| holds(&serves[1], "hook:build-prompt"));
+    assert!(says(&serves[1], "hello").to_string().contains("HELLO"));
+    // And the other way round.
+    change(&serves[1], "upper/grant", &json!({ "grants": ["tape:read"] })).ok();
+    eventually("the grant is at the first worker", &|| holds(&serves[0], "tape:read"));
+    change(&serves[1], "upper/revoke", &json!({ "grants": ["hook:build-prompt", "tape:read"] })).ok();
+    eventually("it is revoked there", &|| !holds(&serves[0], "hook:build-prompt"));
 }

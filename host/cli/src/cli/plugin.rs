@@ -17,7 +17,6 @@ mod remove;
 mod report;
 mod rollback;
 mod share;
-mod shared;
 mod show;
 mod test;
 mod trust;
@@ -29,7 +28,7 @@ use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::{Host, introspection};
 use bub_runtime::plugin::{Plugin, PluginSet};
-use shared::SharedChange;
+use bub_runtime::plugin_sharing::SharedChange;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,7 +36,6 @@ use std::sync::Arc;
 
 pub(super) use grant_prompt::GrantOptions;
 pub(super) use pending_plugins::PendingPlugins;
-pub(super) use shared::{SharedPlugins, host_name, pull_at_start};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -158,7 +156,10 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     // Also behind an error: what was done before it is active here.
     let named = named.filter(|_| outcome.is_ok());
     let stored = change.end(&home, named.as_deref()).await;
-    outcome.and_then(|code| stored.map(|()| code))
+    for line in stored.as_deref().unwrap_or_default() {
+        writeln!(std::io::stdout(), "{line}")?;
+    }
+    outcome.and_then(|code| stored.map(|_| code))
 }
 
 async fn execute(command: Command, config: Config, workspace: &Path) -> Result<ExitCode> {

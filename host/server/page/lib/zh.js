@@ -85,7 +85,6 @@ const shared = {
   'This link was used or has expired. Run `bub-wasm open` for a new one.': '此链接已使用或已过期。运行 `bub-wasm open` 获取新链接。',
   'The session of this browser has ended. Drafts are kept.': '此浏览器的登录已结束，草稿已保留。',
   'You are signed out.': '你已退出登录。',
-  'The workers of a database share their plugins. Change them with {command}.': '数据库的工作进程共享插件。请用 {command} 更改。',
   'no longer asks for {grant}': '不再请求 {grant}',
   'asks for {grant}: {means}': '请求 {grant}：{means}',
   'no longer has the hook {name}': '不再有钩子 {name}',

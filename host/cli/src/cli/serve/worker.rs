@@ -1,8 +1,8 @@
 //! One of several workers on a database: takes over the plugins of the others, and reports which it has loaded.
 
-use crate::cli::plugin::{SharedPlugins, host_name};
 use bub_gateway::Gateway;
 use bub_postgres::WorkerTable;
+use bub_runtime::plugin_sharing::{SharedPlugins, host_name};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

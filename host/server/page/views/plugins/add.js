@@ -52,7 +52,7 @@ export function Add({ file, onClose, onDone }) {
   const isOther = found && found.name !== name;
   const actions = html`<${Button} onClick=${onClose}>${t('Cancel')}</${Button}>
     ${isOther || !found ? html`<${Button} busy=${inspect.isBusy} disabled=${!name} onClick=${() => inspect.start()}>${t('Inspect')}</${Button}>`
-      : html`<${Button} kind="primary" busy=${add.isBusy} disabled=${found.shared} onClick=${() => add.start()}>${found.before ? t('Replace') : t('Add')}</${Button}>`}`;
+      : html`<${Button} kind="primary" busy=${add.isBusy} onClick=${() => add.start()}>${found.before ? t('Replace') : t('Add')}</${Button}>`}`;
   return html`<${Dialog} title=${found?.before ? t('Replace a plugin') : t('Add a plugin')} class="is-wide" onClose=${onClose} actions=${actions}>
     <label class="field"><span>${t('Name')}</span>
       <input type="text" value=${name} pattern="[A-Za-z0-9._-]+" maxlength="64" onInput=${(event) => setName(event.currentTarget.value.trim())} /></label>
@@ -62,8 +62,6 @@ export function Add({ file, onClose, onDone }) {
     ${candidate && html`
       <p dir="auto"><b>${visible(clip(candidate.version ?? '', 30))}</b> ${visible(clip(candidate.about ?? '', 500))}</p>
       ${found.before && html`<p class="note"><span>${t('It replaces version {version}.', { version: visible(clip(found.before.version ?? '?', 30)) })}</span></p>`}
-      ${found.shared && html`<p class="note is-error">
-        <span>${t('The workers of a database share their plugins. Change them with {command}.', { command: 'bub-wasm plugin' })}</span></p>`}
       ${changes.length > 0 && html`<div><h3 class="label">${t('What changes')}</h3>
         <ul class="bullets">${changes.map((text, n) => html`<li key=${n} dir="auto">${visible(clip(text, 400))}</li>`)}</ul></div>`}
       <${Dangers} dangers=${found.dangers ?? candidate.dangers} />

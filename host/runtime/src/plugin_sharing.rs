@@ -2,16 +2,14 @@
 
 mod applied;
 
+use crate::plugin::{MAX_FILE, PluginFiles, digest, digest_of, is_digest, is_embedded, user_dir};
 use anyhow::{Context, Result, bail, ensure};
 use applied::{Applied, AppliedVersion, HomeLock, key};
 use bub_config::{Config, Section};
 use bub_postgres::{Database, NewPlugin, PluginKind, PluginRow, PluginTable, PluginVersion};
-use bub_runtime::plugin::PluginFiles;
-use bub_runtime::plugin::{MAX_FILE, digest, digest_of, is_digest, is_embedded, user_dir};
 use bub_types::plugin_name::check_name;
 use bub_types::text::one_line;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -24,7 +22,7 @@ const START_WAIT: Duration = Duration::from_secs(2);
 const COMMAND_WAIT: Duration = Duration::from_secs(10);
 
 /// The shared plugins, as one home sees them.
-pub(in crate::cli) struct SharedPlugins {
+pub struct SharedPlugins {
     table: PluginTable,
     /// The versions that were refused, also where the home cannot be written.
     refused: Applied,
@@ -36,7 +34,7 @@ pub(in crate::cli) struct SharedPlugins {
 /// # Errors
 ///
 /// The database cannot be reached.
-pub(in crate::cli) async fn pull_at_start(config: Config) -> Result<Config> {
+pub async fn pull_at_start(config: Config) -> Result<Config> {
     if !config.shares_plugins() {
         return Ok(config);
     }
@@ -52,7 +50,8 @@ fn reload(config: &Config) -> Result<Config> {
 }
 
 impl SharedPlugins {
-    pub(in crate::cli) fn new(database: Database) -> Self {
+    /// Those of that database.
+    pub fn new(database: Database) -> Self {
         Self { table: PluginTable::new(database), refused: Applied::default(), host: host_name() }
     }
 
@@ -61,7 +60,7 @@ impl SharedPlugins {
     /// # Errors
     ///
     /// The database does not answer.
-    pub(in crate::cli) async fn pull(&mut self, config: &Config, wait: Duration) -> Result<bool> {
+    pub async fn pull(&mut self, config: &Config, wait: Duration) -> Result<bool> {
         let versions = self.table.versions().await?;
         let dir = user_dir(config);
         if self.is_done(&versions, &Applied::read(&dir)) {
@@ -178,7 +177,7 @@ impl SharedPlugins {
         let (kind, name) = (version.0, version.1.as_str());
         let bytes = match kind {
             PluginKind::Plugin if !is_embedded(name) && file(config, name).exists() => {
-                Some(off_the_runtime(|| bub_runtime::plugin::bytes_of(&file(config, name)))?)
+                Some(off_the_runtime(|| crate::plugin::bytes_of(&file(config, name)))?)
             }
             _ => None,
         };
@@ -264,7 +263,7 @@ fn log(version: &PluginVersion, row: &PluginRow, known: Option<&AppliedVersion>,
 }
 
 /// The name of this machine, for people.
-pub(in crate::cli) fn host_name() -> String {
+pub fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     match name.trim() {
         "" => "unnamed".to_owned(),
@@ -273,7 +272,7 @@ pub(in crate::cli) fn host_name() -> String {
 }
 
 /// A command that changes plugins, and stores for all workers what it has changed.
-pub(super) struct SharedChange {
+pub struct SharedChange {
     shared: SharedPlugins,
     _lock: HomeLock,
     before: BTreeMap<Key, State>,
@@ -289,7 +288,7 @@ impl SharedChange {
     /// # Errors
     ///
     /// The database cannot be reached, or another process is changing the plugins of this home.
-    pub(super) async fn begin(config: Config) -> Result<(Config, Option<Self>)> {
+    pub async fn begin(config: Config) -> Result<(Config, Option<Self>)> {
         let database = if config.shares_plugins() { config.connect().await? } else { None };
         let Some(database) = database else { return Ok((config, None)) };
         let lock = HomeLock::take(&user_dir(&config), COMMAND_WAIT).await?;
@@ -304,16 +303,16 @@ impl SharedChange {
         Ok((config, Some(Self { shared, _lock: lock, before })))
     }
 
-    /// Stores what has changed, and `named` in any case.
+    /// Stores what has changed, and `named` in any case. Returns what was stored, a line for each, for people.
     ///
     /// # Errors
     ///
     /// The database does not answer: the change is active in this home alone.
-    pub(super) async fn end(self, home: &Path, named: Option<&str>) -> Result<()> {
+    pub async fn end(self, home: &Path, named: Option<&str>) -> Result<Vec<String>> {
         let config = Config::load(Some(home))?;
         let dir = user_dir(&config);
         let after = off_the_runtime(|| states(&config))?;
-        let mut applied = Applied::read(&dir);
+        let (mut applied, mut stored) = (Applied::read(&dir), Vec::new());
         let keys = self.before.keys().chain(after.keys()).cloned();
         let is_named = |key: &Key| key.0 == PluginKind::Plugin && Some(key.1.as_str()) == named;
         let changed: std::collections::BTreeSet<Key> =
@@ -329,15 +328,15 @@ impl SharedChange {
             });
             off_the_runtime(|| applied.write(&dir))?;
             let Some((version, omitted)) = pushed? else { continue };
-            let mut out = std::io::stdout();
-            writeln!(out, "{what} is stored for all workers, version {version}")?;
+            stored.push(format!("{what} is stored for all workers, version {version}"));
             for path in omitted {
                 let section = section(&key).name();
                 let path = one_line(&path);
-                writeln!(out, "`{path}` of `{section}` may be a secret and stays on this machine: set it on each")?;
+                stored
+                    .push(format!("`{path}` of `{section}` may be a secret and stays on this machine: set it on each"));
             }
         }
-        Ok(())
+        Ok(stored)
     }
 }
 
