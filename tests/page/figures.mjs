@@ -123,10 +123,13 @@ async function scroll(one) {
       // A wheel near both ends, and steps between: each is seen for some frames.
       await timeline.hover();
       for (let n = 0; n < 40; n += 1) { await page.mouse.wheel(0, -400); await page.waitForTimeout(25); }
-      for (let n = STEPS; n >= 0; n -= 1) {
-        await timeline.evaluate((box, share) => { box.scrollTop = (box.scrollHeight - box.clientHeight) * share; }, n / STEPS);
-        await page.waitForTimeout(40);
-      }
+      // In one script, so that the test's own messages to the page are not work of its main thread.
+      await timeline.evaluate(async (box, steps) => {
+        for (let n = steps; n >= 0; n -= 1) {
+          box.scrollTop = (box.scrollHeight - box.clientHeight) * (n / steps);
+          await new Promise((done) => { setTimeout(done, 40); });
+        }
+      }, STEPS);
     });
     await timeline.locator('.t-id').getByText('1', { exact: true }).waitFor();
     await timeline.getByText('phase/0').first().waitFor();
