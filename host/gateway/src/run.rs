@@ -12,6 +12,7 @@ use bub_runtime::approval_board::Question;
 use bub_runtime::channel::{Channel, reply};
 use bub_runtime::error::Failure;
 use bub_runtime::host::{Host, RuntimeEvent};
+use bub_runtime::imports::toolbox::call_directly;
 use bub_runtime::turn::{Cancel, Listener, Steering, TurnEvent, TurnOptions, run_turn};
 use bub_tape::{failpoint, run_id, tape_name};
 use bub_types::{Envelope, MessageKind, is_ephemeral};
@@ -213,13 +214,19 @@ impl Gateway {
         if let Some(listener) = listener {
             options = options.with_listener(listener);
         }
-        if task.said.message.kind != MessageKind::Command {
+        if task.said.message.kind != MessageKind::Command && task.call.is_none() {
             self.session_queues.enable_steering(session, steering);
         }
-        let host = Arc::clone(host);
+        let (host, call) = (Arc::clone(host), task.call.clone());
         let message = task.said.message.clone();
+        let turn = async move {
+            match call {
+                Some(call) => call_directly(&host, message, options, &call).await,
+                None => run_turn(&host, message, options).await,
+            }
+        };
         // A panic ends this turn, and not its session.
-        let result = tokio::spawn(async move { run_turn(&host, message, options).await }).await;
+        let result = tokio::spawn(turn).await;
         stopping.abort();
         if let Some(feeding) = feeding {
             // It ends with the turn, unless a client does not read.

@@ -35,7 +35,7 @@ impl Gateway {
 
     async fn accept(self: Arc<Self>, submission: Submission) -> Result<Reply, Refusal> {
         self.check_open()?;
-        let Submission { message, identity, listener, session_prefix, leave, earlier, lease, quota_account } =
+        let Submission { message, identity, listener, session_prefix, leave, earlier, lease, quota_account, call } =
             submission;
         // Before anything is stored: a key that is refused today can be used again tomorrow.
         if let (Some(account), Some(session)) = (&quota_account, message.session_id.as_deref())
@@ -56,12 +56,13 @@ impl Gateway {
             reply_sender,
             leases,
             quota_account,
+            call,
             interrupted_since: None,
             place: None,
             begun_as: None,
             losses: self.losses(),
         };
-        let is_kept = !task.said.message.session_id.as_deref().is_some_and(is_ephemeral);
+        let is_kept = task.call.is_none() && !task.said.message.session_id.as_deref().is_some_and(is_ephemeral);
         if task.said.message.id.is_some() || (self.cluster.is_some() && is_kept) {
             let session = self.session_at_once(&mut task).await;
             let membership = self.membership();
@@ -126,8 +127,8 @@ impl Gateway {
         let host = self.host();
         let calls = CallScope::with_identity(&host, task.said.identity.clone());
         let message = &mut task.said.message;
-        let resolved = match task.place.and(message.session_id.clone()) {
-            // It was resolved before it was queued.
+        let resolved = match message.session_id.clone().filter(|_| task.place.is_some() || task.call.is_some()) {
+            // It was resolved before it was queued; a call names its own.
             Some(session) => Ok(session),
             None => bub_runtime::turn::resolve_session(&calls, message).await,
         };
@@ -149,8 +150,9 @@ impl Gateway {
         self.record_session(&session).await;
         let taken = RuntimeEvent::Taken { channel: message.channel.clone() };
         let admission = match message.kind {
-            // A command is a turn of its own, and no part of a conversation.
+            // A command is a turn of its own, and no part of a conversation; so is a client's own call.
             MessageKind::Command => None,
+            _ if task.call.is_some() => None,
             _ if calls.granted(Hook::AdmitMessage).next().is_none() => None,
             _ => {
                 let load = self.load_of(&session).await.map_err(Refusal::Storage)?;

@@ -5,6 +5,7 @@ use super::inbox::MessageNumber;
 use super::quota::{QuotaAccount, QuotaExceeded};
 use super::shared_inbox::Membership;
 use bub_config::Commands;
+use bub_runtime::imports::toolbox::DirectCall;
 use bub_runtime::turn::{AttributedMessage, Cancel, Identity, Listener};
 use bub_tape::Draft;
 use bub_types::{Envelope, Principal};
@@ -29,6 +30,9 @@ pub struct Submission {
     pub lease: Option<Lease>,
     /// The account that the message is charged to; `None`: it is not charged.
     pub quota_account: Option<QuotaAccount>,
+    /// A tool call in place of a message, which then has no text, no id and no other session: it is never stored, and ends
+    /// with its client.
+    pub call: Option<Arc<DirectCall>>,
 }
 
 /// A resource that a message holds until its turn has ended, such as its part of a memory budget: released on drop.
@@ -104,6 +108,8 @@ pub(crate) struct Task {
     pub leases: Vec<Lease>,
     /// The account that it is charged to.
     pub quota_account: Option<QuotaAccount>,
+    /// A tool call in place of the message.
+    pub call: Option<Arc<DirectCall>>,
     /// When the message was accepted, if an earlier process had started its turn: RFC 3339.
     pub interrupted_since: Option<String>,
     /// Its place among the messages of its session, where workers share them.
@@ -128,6 +134,7 @@ impl Task {
             reply_sender,
             leases: Vec::new(),
             quota_account: None,
+            call: None,
             interrupted_since: None,
             place: None,
             begun_as: None,
@@ -147,7 +154,7 @@ impl Task {
         if before.said.identity != self.said.identity {
             let session_prefix = message.session_id.clone().unwrap_or_default();
             let (principal, commands) = (Principal::Anonymous, Commands::None);
-            self.said.identity = Some(Identity { principal, commands, session_prefix });
+            self.said.identity = Some(Identity { principal, commands, session_prefix, taint: None });
         }
         message.content = format!("{}\n{}", before.said.message.content, message.content);
         message.passages.splice(0..0, before.said.message.passages);

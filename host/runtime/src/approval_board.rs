@@ -52,7 +52,7 @@ pub struct Question {
     pub ends_with_trust: bool,
     /// When it was asked.
     pub asked: Timestamp,
-    /// The kind of process that asks: `serve` or `chat`.
+    /// The kind of process that asks: `serve`, `chat` or `mcp`.
     pub source: String,
 }
 

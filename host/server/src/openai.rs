@@ -147,6 +147,7 @@ fn submission(
             earlier,
             lease: None,
             quota_account: Some(bearer.quota_account()),
+            call: None,
         },
         kept_session,
     ))

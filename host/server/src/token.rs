@@ -86,7 +86,12 @@ impl Bearer {
 
     /// The speaker of the bearer's messages.
     pub(crate) fn identity(&self) -> Identity {
-        Identity { principal: self.principal, commands: self.commands, session_prefix: self.session_prefix.clone() }
+        Identity {
+            principal: self.principal,
+            commands: self.commands,
+            session_prefix: self.session_prefix.clone(),
+            taint: None,
+        }
     }
 }
 

@@ -95,6 +95,7 @@ fn submission(bearer: &Bearer, headers: &HeaderMap, turn: TurnRequest) -> Result
         earlier: Vec::new(),
         lease: None,
         quota_account: Some(bearer.quota_account()),
+        call: None,
     })
 }
 

@@ -1,10 +1,12 @@
 //! `bub:tools/toolbox`: all tools of all plugins, for agent loops.
 
 mod call;
+mod direct;
 mod policy;
 mod run_concurrently;
 
 pub use call::ask;
+pub use direct::{DirectCall, call_directly};
 
 use self::run_concurrently::{Work, run_concurrently};
 use crate::guest::State;

@@ -5,9 +5,11 @@ use crate::hooks;
 use std::sync::Arc;
 
 impl Turn {
-    /// Notifies the observers that the answer is delivered. The session is free already.
-    pub(super) async fn after_answer(self: Arc<Self>, output: String) {
-        hooks::after_turn(&self, &output).await;
+    /// Notifies the observers that the answer is delivered, if there is one. The session is free already.
+    pub(super) async fn after_answer(self: Arc<Self>, output: Option<String>) {
+        if let Some(output) = output {
+            hooks::after_turn(&self, &output).await;
+        }
         // The answer is delivered, whatever becomes of this.
         if let Err(error) = self.write_audit().await {
             tracing::warn!("what the turn's last hooks used is not on the tape: {error}");

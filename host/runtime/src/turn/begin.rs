@@ -4,7 +4,7 @@ mod caller;
 
 use super::audit::Audit;
 use super::data::{Progress, StreamedOutput, Turn};
-use super::options::TurnOptions;
+use super::options::{Identity, TurnOptions};
 use super::scope::CallScope;
 use super::taint::{Taint, TaintSource};
 use crate::channel::foreign;
@@ -92,7 +92,7 @@ impl Turn {
                 .map_or_else(String::new, |identity| identity.session_prefix.clone()),
             streamed: StreamedOutput::default(),
             settled: false,
-            audit: Audit::new(Taint::new(taint(principal, &message))),
+            audit: Audit::new(Taint::new(taint(principal, &message, options.identity.as_ref()))),
         };
         Ok(Self {
             scope: scope.clone(),
@@ -140,13 +140,13 @@ fn commands(host: &Host, message: &Envelope, options: &TurnOptions) -> Commands 
     options.identity.as_ref().map_or_else(|| host.config.commands(&message.channel), |identity| identity.commands)
 }
 
-/// Why a turn of that message begins tainted: another principal than the owner caused it, or a part of it is another
-/// author's.
-fn taint(principal: Principal, message: &Envelope) -> Option<(TaintSource, String)> {
+/// Why a turn of that message begins tainted: another principal than the owner caused it, a part of it is another
+/// author's, or its sender has read such text.
+fn taint(principal: Principal, message: &Envelope, identity: Option<&Identity>) -> Option<(TaintSource, String)> {
     let channel = &message.channel;
     let by_other = (principal != Principal::Owner)
         .then(|| format!("a sender other than the owner wrote it, on channel `{channel}`"));
-    let why = by_other.or_else(|| foreign(message))?;
+    let why = by_other.or_else(|| foreign(message)).or_else(|| identity?.taint.clone())?;
     Some((TaintSource::outside(format!("channel:{channel}")), why))
 }
 

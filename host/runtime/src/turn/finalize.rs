@@ -54,7 +54,7 @@ impl Turn {
         if let Some(failure) = failure {
             let tape = self.tape().await?;
             let mut entries = Vec::new();
-            if self.kind() != MessageKind::Command {
+            if self.kind() != MessageKind::Command && !self.options.is_direct {
                 entries = self.unwritten(&self.tape.read(self.first, usize::MAX).await?)?;
             }
             entries.extend(self.interrupted_calls()?);
@@ -94,10 +94,10 @@ impl Turn {
     /// Calls of tools that began and of which no entry says what came: a tool has its effect, however its turn ends.
     fn interrupted_calls(&self) -> bub_tape::Result<Vec<Draft>> {
         let calls = self.tape.interrupted_calls()?;
-        match self.kind() {
-            // A typed command is no part of the conversation.
-            MessageKind::Command => calls.into_iter().map(|call| call.with_meta("context", "false")).collect(),
-            _ => Ok(calls),
+        // Neither a typed command nor a client's own call is a part of the conversation.
+        match self.kind() == MessageKind::Command || self.options.is_direct {
+            true => calls.into_iter().map(|call| call.with_meta("context", "false")).collect(),
+            false => Ok(calls),
         }
     }
 

@@ -63,6 +63,9 @@ pub struct Identity {
     /// The prefix of all session ids that the sender can reach; empty: all sessions.
     #[serde(default)]
     pub session_prefix: String,
+    /// Why the turn begins tainted although the sender may be the owner: the text of another author may be in the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taint: Option<String>,
 }
 
 /// A message with its authenticated sender, if there is one.
@@ -144,6 +147,8 @@ pub struct TurnOptions {
     session: Option<String>,
     /// The history that an ephemeral session starts with.
     earlier: Vec<Draft>,
+    /// Whether the turn has no message and no model.
+    pub(super) is_direct: bool,
 }
 
 impl TurnOptions {
@@ -159,6 +164,7 @@ impl TurnOptions {
             channel: None,
             session: None,
             earlier: Vec::new(),
+            is_direct: false,
         }
     }
 
@@ -207,6 +213,12 @@ impl TurnOptions {
     #[must_use]
     pub fn with_history(self, earlier: Vec<Draft>) -> Self {
         Self { earlier, ..self }
+    }
+
+    /// The turn has no message and no model.
+    #[must_use]
+    pub(super) fn directly(self) -> Self {
+        Self { is_direct: true, ..self }
     }
 
     pub(super) fn take_history(&mut self) -> Vec<Draft> {

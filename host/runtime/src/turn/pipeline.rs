@@ -1,6 +1,7 @@
 //! The turn pipeline: one inbound envelope from session resolution to delivery.
 
 use super::data::Turn;
+use super::direct::DirectStage;
 use super::options::TurnOptions;
 use super::scope::CallScope;
 use crate::channel::{reply, shown};
@@ -28,12 +29,22 @@ pub struct TurnResult {
 
 /// Runs one turn. If it fails, the tape keeps what was written, the observers of `on-error` are notified, and the
 /// failure is returned.
+pub async fn run_turn(host: &Arc<Host>, inbound: Envelope, options: TurnOptions) -> Result<TurnResult, Failure> {
+    drive(host, inbound, options, None).await
+}
+
+/// The same; `direct` takes the place of the prompt, the model and the delivery.
 #[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
-pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOptions) -> Result<TurnResult, Failure> {
+pub(super) async fn drive(
+    host: &Arc<Host>,
+    mut inbound: Envelope,
+    options: TurnOptions,
+    direct: Option<DirectStage<'_>>,
+) -> Result<TurnResult, Failure> {
     let scope = CallScope::with_channel(host, options.channel());
     let begun = begin(&scope, &mut inbound, options).await;
     let outcome = match &begun {
-        Ok(turn) => stages(turn).await,
+        Ok(turn) => stages(turn, direct).await,
         Err(failure) => Err(failure.clone()),
     };
     let turn = begun.ok();
@@ -41,7 +52,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOpti
         turn.end(outcome.is_err()).await;
     }
     if let (Some(turn), Ok(result)) = (&turn, &outcome) {
-        let work = Arc::clone(turn).after_answer(result.output.clone());
+        let work = Arc::clone(turn).after_answer(direct.is_none().then(|| result.output.clone()));
         host.post_turn_tasks.begin(&turn.session_id, work);
     }
     if let Err(failure) = &outcome {
@@ -70,12 +81,14 @@ async fn begin(scope: &Arc<CallScope>, inbound: &mut Envelope, options: TurnOpti
     Ok(turn)
 }
 
-async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
-    let thought = think(turn).await;
+async fn stages(turn: &Arc<Turn>, direct: Option<DirectStage<'_>>) -> Result<TurnResult, Failure> {
+    let thought = think(turn, direct).await;
     turn.finalize(thought.as_ref().err()).await?;
     let output = thought?;
-    let answered = turn.or_cancelled(answer(turn, &output)).await;
-    let outbounds = turn.finalize_late(answered).await?;
+    let outbounds = match direct {
+        Some(_) => Vec::new(),
+        None => turn.finalize_late(turn.or_cancelled(answer(turn, &output)).await).await?,
+    };
     tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
     let (run_ids, usage) = (turn.run_ids(), turn.spent());
     Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds, run_ids, usage })
@@ -83,11 +96,16 @@ async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
 
 /// The stages up to the model's answer. `save-state` runs exactly once when the model stage was entered, however it
 /// ended, and its own error takes the place of the model's.
-async fn think(turn: &Arc<Turn>) -> Result<String, Failure> {
+async fn think(turn: &Arc<Turn>, direct: Option<DirectStage<'_>>) -> Result<String, Failure> {
     turn.or_cancelled(hooks::load_state(turn)).await?;
-    let prompt = turn.or_cancelled(build_prompt(turn)).await?;
-    turn.record_prompt(&prompt).await?;
-    let output = turn.or_cancelled(run_model(turn, &prompt)).await;
+    let output = match direct {
+        Some(stage) => turn.or_cancelled(stage(Arc::clone(turn))).await,
+        None => {
+            let prompt = turn.or_cancelled(build_prompt(turn)).await?;
+            turn.record_prompt(&prompt).await?;
+            turn.or_cancelled(run_model(turn, &prompt)).await
+        }
+    };
     hooks::save_state(turn, output.as_deref().unwrap_or_default(), output.as_ref().err()).await?;
     output
 }

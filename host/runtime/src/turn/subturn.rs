@@ -133,7 +133,12 @@ impl Turn {
 
     /// The identity of this turn, which turns inside of it share.
     fn identity(&self) -> Identity {
-        Identity { principal: self.principal, commands: Commands::None, session_prefix: self.session_prefix() }
+        Identity {
+            principal: self.principal,
+            commands: Commands::None,
+            session_prefix: self.session_prefix(),
+            taint: None,
+        }
     }
 
     /// The session of a turn inside this one, and its fork of that session's tape.

@@ -2,9 +2,12 @@
 
 use super::data::Turn;
 use super::taint::{ENTRY, TAINTED, TaintSource};
-use bub_tape::{Draft, Entry, Lookup, Tape, json};
+use crate::host::Host;
+use bub_config::Config;
+use bub_tape::{Draft, Entry, Lookup, Tape, json, tape_name};
 use bub_types::{MessageKind, Principal};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// In the meta of an entry: text from outside may be in it. A turn that reads the entry is tainted.
@@ -144,20 +147,9 @@ impl Turn {
         Ok(end)
     }
 
-    /// The sources of such an event that still taint. One without sources was written by an earlier version.
+    /// The sources of such an event that still taint.
     fn lasting(&self, event: &Entry) -> Vec<TaintSource> {
-        let sources = json::get(&event.payload, "data").and_then(|data| json::get(data, "sources"));
-        let sources = sources.and_then(|sources| json::elements(sources).ok()).unwrap_or_default();
-        let sources: Vec<String> = sources.into_iter().filter_map(json::string).collect();
-        if sources.is_empty() {
-            return vec![TaintSource::outside("earlier")];
-        }
-        let config = &self.scope.host.config;
-        let lasts = |source: &TaintSource| match source {
-            TaintSource::Workspace(path) => !config.trusts(Path::new(path)),
-            TaintSource::Outside(_) => true,
-        };
-        sources.into_iter().map(TaintSource::parse).filter(lasts).collect()
+        lasting(&self.scope.host.config, event)
     }
 
     /// Something of the turn's own tape is read: what stands in a phase that was tainted taints, though the phases behind it
@@ -191,4 +183,41 @@ impl Turn {
             });
         }
     }
+}
+
+/// Why the next turn of a session would begin tainted by what earlier ones have read; none while its conversation is clean.
+///
+/// # Errors
+///
+/// The tape cannot be read.
+pub async fn session_taint(host: &Arc<Host>, session: &str) -> bub_tape::Result<Option<String>> {
+    let tape = host.tapes().open(&tape_name(&host.workspace, session))?;
+    let anchor = tape.last_anchor(None, None).await?.map_or(0, |anchor| anchor.id);
+    let mut before = None;
+    for _ in 0..MAX_LOOKED_AT {
+        let Some(event) = tape.newest_before(&Lookup::event(TAINTED), before).await? else { return Ok(None) };
+        if event.id < anchor {
+            return Ok(None);
+        }
+        if let Some(source) = lasting(&host.config, &event).first() {
+            return Ok(Some(source.earlier()));
+        }
+        before = Some(event.id);
+    }
+    Ok(Some(TaintSource::outside("earlier").earlier()))
+}
+
+/// The sources of such an event that still taint. One without sources was written by an earlier version.
+fn lasting(config: &Config, event: &Entry) -> Vec<TaintSource> {
+    let sources = json::get(&event.payload, "data").and_then(|data| json::get(data, "sources"));
+    let sources = sources.and_then(|sources| json::elements(sources).ok()).unwrap_or_default();
+    let sources: Vec<String> = sources.into_iter().filter_map(json::string).collect();
+    if sources.is_empty() {
+        return vec![TaintSource::outside("earlier")];
+    }
+    let lasts = |source: &TaintSource| match source {
+        TaintSource::Workspace(path) => !config.trusts(Path::new(path)),
+        TaintSource::Outside(_) => true,
+    };
+    sources.into_iter().map(TaintSource::parse).filter(lasts).collect()
 }
