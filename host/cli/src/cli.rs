@@ -9,6 +9,7 @@ mod diff;
 mod doctor;
 mod hooks;
 mod log;
+mod mcp;
 mod open;
 mod plugin;
 mod progress;
@@ -76,6 +77,8 @@ enum Command {
     Serve(serve::Arguments),
     /// Print a link that logs a browser in to the page of a running `serve`
     Open(open::Arguments),
+    /// Serve the Model Context Protocol
+    Mcp(mcp::Arguments),
     /// Show which plugins implement each hook, in the order in which they are called
     Hooks(hooks::Arguments),
     /// Check the installation, and suggest a fix for each problem
@@ -148,7 +151,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     let runtime = runtime.enable_all().build()?;
     let outcome = runtime.block_on(async {
         let config = match &arguments.command {
-            Command::Run(_) | Command::Chat(_) | Command::Serve(_) | Command::OfPlugin(_) => {
+            Command::Run(_) | Command::Chat(_) | Command::Serve(_) | Command::Mcp(_) | Command::OfPlugin(_) => {
                 bub_runtime::plugin_sharing::pull_at_start(config).await?
             }
             _ => config,
@@ -159,6 +162,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Sessions(arguments) => sessions::run(&arguments, config, &workspace).await,
             Command::Serve(arguments) => serve::run(arguments, config, &workspace).await,
             Command::Open(arguments) => open::run(&arguments, &config),
+            Command::Mcp(arguments) => mcp::run(arguments, config, &workspace).await,
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
             Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,

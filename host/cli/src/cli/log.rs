@@ -35,8 +35,9 @@ pub(super) enum Format {
 }
 
 /// The levels of the log: warnings, information, everything. A connection to a database that ends is reported by the
-/// component that needed it.
-const LEVELS: [&str; 3] = ["deadpool=error,warn", "bub_=info,deadpool=error,warn", "bub_=debug,warn"];
+/// component that needed it, and an error that an MCP client gets is the client's to report.
+const LEVELS: [&str; 3] =
+    ["deadpool=error,rmcp=error,warn", "bub_=info,deadpool=error,rmcp=error,warn", "bub_=debug,rmcp=error,warn"];
 
 /// Starts logging. `verbose`: 0 warnings, 1 information, 2 everything; `RUST_LOG` overrides it. `has_page`: lines are kept
 /// for the page of `serve` too, information included.

@@ -53,6 +53,7 @@ pub(super) fn page() -> Result<String> {
 fn heading(name: &str) -> String {
     match name {
         "openai" => "OpenAI".to_owned(),
+        "mcp" => "MCP".to_owned(),
         name => sentence(name).trim_end_matches('.').to_owned(),
     }
 }
