@@ -49,6 +49,15 @@ impl ApiError {
         json!({ "error": { "message": self.message, "type": kind, "param": self.param, "code": self.code } })
     }
 
+    /// Whether the request was wrong, and not the program.
+    pub(crate) fn is_callers(&self) -> bool {
+        self.status.is_client_error()
+    }
+
+    pub(crate) fn into_message(self) -> String {
+        self.message
+    }
+
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }

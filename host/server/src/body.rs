@@ -126,8 +126,21 @@ pub(super) async fn process<R: Send + 'static>(
     Ok((done?, charge))
 }
 
+/// Parses a body, and returns it as it was sent, too.
+///
+/// # Errors
+///
+/// Those of parsing.
+pub(super) fn checked<T: DeserializeOwned>(bytes: Vec<u8>) -> Result<(Vec<u8>, T), ApiError> {
+    let parsed = parse(&bytes)?;
+    Ok((bytes, parsed))
+}
+
+fn wrong(reason: &str) -> ApiError {
+    ApiError::bad_request(format!("the body does not fit: {reason}"))
+}
+
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    let wrong = |reason: &str| ApiError::bad_request(format!("the body does not fit: {reason}"));
     BOUNDS.check(bytes).map_err(|exceeded| wrong(&exceeded.to_string()))?;
     let text = std::str::from_utf8(bytes).map_err(|_| ApiError::bad_request("the body is not UTF-8"))?;
     serde_json::from_str(text).map_err(|error| {

@@ -15,6 +15,7 @@ mod listen;
 mod log;
 mod login;
 mod logins;
+mod mcp;
 mod metrics;
 mod openai;
 mod openapi;
@@ -74,6 +75,7 @@ pub(crate) struct Api {
     requests: quota::RequestCounts,
     parsers: body::ParserPool,
     readiness: readiness::Readiness,
+    mcp: mcp::Endpoint,
 }
 
 impl Api {
@@ -92,6 +94,7 @@ impl Api {
             requests: quota::RequestCounts::default(),
             parsers: body::ParserPool::new(MAX_PARSERS)?,
             readiness: readiness::Readiness::default(),
+            mcp: mcp::Endpoint::new(),
         })
     }
 

@@ -72,6 +72,7 @@ impl Server {
     /// Accepts no further connection, and waits up to two seconds for the requests in progress.
     pub async fn stop(self) {
         self.stopping.cancel();
+        self.api.mcp.stop();
         let _ = self.task.await;
     }
 }

@@ -17,8 +17,18 @@ const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const SESSION_ID: HeaderName = HeaderName::from_static("x-session-id");
 
+/// Headers of the Model Context Protocol.
+const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const MCP: [HeaderName; 5] = [
+    MCP_SESSION,
+    HeaderName::from_static("mcp-protocol-version"),
+    HeaderName::from_static("mcp-method"),
+    HeaderName::from_static("mcp-name"),
+    HeaderName::from_static("last-event-id"),
+];
+
 /// Headers that may occur only once: a proxy and this program could read different ones.
-const SINGLE: [HeaderName; 8] = [
+const SINGLE: [HeaderName; 9] = [
     header::HOST,
     header::AUTHORIZATION,
     header::CONTENT_TYPE,
@@ -27,6 +37,7 @@ const SINGLE: [HeaderName; 8] = [
     SITE,
     IDEMPOTENCY_KEY,
     SESSION_ID,
+    MCP_SESSION,
 ];
 
 /// The host names of this program, and the origins of pages that may use it.
@@ -135,10 +146,15 @@ pub(crate) async fn check_request(State(api): State<Arc<Api>>, request: Request,
         // Built for each request, because the origins can change while the program runs; and only for pages, because it
         // answers every `OPTIONS` as a preflight.
         Ok(Some(origin)) => {
-            let cors = CorsLayer::new()
-                .allow_origin([origin])
-                .allow_methods([Method::GET, Method::POST])
-                .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, IDEMPOTENCY_KEY, SESSION_ID]);
+            let named = [header::AUTHORIZATION, header::CONTENT_TYPE, IDEMPOTENCY_KEY, SESSION_ID];
+            let mut cors = CorsLayer::new().allow_origin([origin]).allow_methods([Method::GET, Method::POST]);
+            cors = match request.uri().path() == "/mcp" {
+                true => cors
+                    .allow_methods([Method::GET, Method::POST, Method::DELETE])
+                    .allow_headers(named.into_iter().chain(MCP).collect::<Vec<_>>())
+                    .expose_headers([MCP_SESSION]),
+                false => cors.allow_headers(named),
+            };
             cors.layer(next).oneshot(request).await.unwrap_or_else(|never| match never {})
         }
     };

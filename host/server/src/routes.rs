@@ -1,7 +1,7 @@
 //! The routes, and the middleware of all of them.
 
 use super::{
-    Api, ApiError, approvals, channels, events, log, login, metrics, openai, openapi, origin_check, page, plugins,
+    Api, ApiError, approvals, channels, events, log, login, mcp, metrics, openai, openapi, origin_check, page, plugins,
     readiness, status, stream, tapes, token, turns,
 };
 use axum::Router;
@@ -33,6 +33,7 @@ fn public_routes() -> Vec<Route> {
 fn token_routes() -> Vec<Route> {
     vec![
         ("/metrics", GET, get(metrics::metrics)),
+        ("/mcp", &["get", "post", "delete"], get(mcp::handle).post(mcp::handle).delete(mcp::handle)),
         ("/v1/me", GET, get(login::me)),
         ("/v1/turns", POST, post(turns::post)),
         ("/v1/chat/completions", POST, post(openai::complete)),
