@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{Seek, Write};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -87,6 +88,22 @@ impl<'home> Run<'home> {
         shell.arg("-c").arg(format!("{before}; exec \"$0\" \"$@\"")).arg(program).args(arguments);
         self.command = shell;
         self
+    }
+
+    /// Writes a script that starts it, for programs that start programs themselves.
+    pub fn script(self, file: &Path) {
+        let quoted = |text: &OsStr| format!("'{}'", text.to_string_lossy().replace('\'', "'\\''"));
+        let mut line = "exec env -i".to_owned();
+        for (name, value) in self.command.get_envs() {
+            let value = value.map(quoted).unwrap_or_default();
+            line.push_str(&format!(" {}={value}", name.to_string_lossy()));
+        }
+        for word in std::iter::once(self.command.get_program()).chain(self.command.get_args()) {
+            line.push_str(&format!(" {}", quoted(word)));
+        }
+        let folder = self.command.get_current_dir().map(|dir| quoted(dir.as_os_str())).unwrap_or_default();
+        fs::write(file, format!("#!/bin/sh\ncd {folder} || exit 1\n{line}\n")).expect("a script");
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("a script can be started");
     }
 
     /// Starts it in a terminal of that size.
@@ -182,6 +199,11 @@ impl Started<'_> {
     pub fn say(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().expect("its stdin is not piped");
         writeln!(stdin, "{line}").expect("it listens");
+    }
+
+    /// Closes its stdin.
+    pub fn hush(&mut self) {
+        drop(self.child.stdin.take());
     }
 
     /// Waits until it has printed this.

@@ -141,7 +141,7 @@ impl Machine {
 fn put_program(path: &Path, port: &str) {
     let program = env!("CARGO_BIN_EXE_bub-wasm");
     let script = format!(
-        "#!/bin/sh\ncase \" $* \" in\n*' --listen'*) ;;\n*' serve '*) set -- \"$@\" --listen 127.0.0.1:{port} ;;\nesac\nexec '{program}' \"$@\"\n"
+        "#!/bin/sh\ncase \" $* \" in\n*' --listen'*|*' mcp serve '*) ;;\n*' serve '*) set -- \"$@\" --listen 127.0.0.1:{port} ;;\nesac\nexec '{program}' \"$@\"\n"
     );
     fs::write(path, script).expect("the program can be put there");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
