@@ -9,6 +9,7 @@ mod diff;
 mod doctor;
 mod hooks;
 mod log;
+mod mcp;
 mod open;
 mod plugin;
 mod progress;
@@ -82,6 +83,8 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Install, inspect, grant and remove plugins
     Plugin(plugin::Arguments),
+    /// Add, check and remove servers of the Model Context Protocol
+    Mcp(mcp::Arguments),
     /// Store secrets that plugins can name and never see
     Secret(secret::Arguments),
     /// Read, search, fork, reset, export and verify tapes
@@ -162,6 +165,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
             Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
+            Command::Mcp(arguments) => mcp::run(arguments, config, &workspace).await,
             Command::Secret(arguments) => secret::run(&arguments, &config.home),
             Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
             Command::Store(arguments) => store::run(arguments, &config).await,
