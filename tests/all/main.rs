@@ -54,6 +54,7 @@ mod loader;
 mod logs;
 mod machine;
 mod matrix;
+mod mcp;
 mod media;
 mod memory;
 mod obeyed_files;

@@ -102,7 +102,7 @@ impl<'a> Dialog<'a> {
 
     /// The error of a server that did not answer in time.
     pub fn late(&self) -> Error {
-        let seconds = self.began.elapsed().as_secs();
+        let seconds = self.until.saturating_duration_since(self.began).as_millis().div_ceil(1000);
         let strays = match self.strays {
             0 => String::new(),
             1 => "; it sent an answer to a request that was not made".to_owned(),

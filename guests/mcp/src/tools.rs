@@ -29,9 +29,10 @@ fn call(name: &str, arguments: &str) -> Result<String> {
     let (server, local) =
         name.strip_prefix("mcp.").and_then(|rest| rest.split_once('.')).ok_or_else(|| unknown(name))?;
     let settings = crate::settings::Settings::load(server)?;
-    let until = Instant::now() + settings.timeout();
     let arguments: Value = serde_json::from_str(arguments)?;
-    let mut client = Client::connect(server, until, false)?;
+    let mut client = Client::connect(server, Instant::now() + settings.timeout(), false)?;
+    // A start takes nothing from the time of the call.
+    let until = Instant::now() + settings.timeout();
     let shown = match (settings.tools.get(name), local) {
         (Some(own), _) => {
             if client.known.gone.contains(own) {
