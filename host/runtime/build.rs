@@ -18,8 +18,19 @@ use std::{env, fs};
 const TARGET: &str = "wasm32-wasip2";
 
 /// The guests of `src/plugin/embedded.rs`.
-const EMBEDDED: &[&str] =
-    &["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder", "telegram"];
+const EMBEDDED: &[&str] = &[
+    "builtin",
+    "offline",
+    "workspace",
+    "shell",
+    "web",
+    "skills",
+    "tapes",
+    "memory",
+    "context-builder",
+    "telegram",
+    "mcp",
+];
 
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");

@@ -43,6 +43,7 @@ pages! {
     guide_grants: "docs/src/guide/grants.md",
     guide_http: "docs/src/guide/http.md",
     guide_limits: "docs/src/guide/limits.md",
+    guide_mcp: "docs/src/guide/mcp.md",
     guide_mcp_server: "docs/src/guide/mcp-server.md",
     guide_media: "docs/src/guide/media.md",
     guide_memory: "docs/src/guide/memory.md",

@@ -54,6 +54,7 @@ mod loader;
 mod logs;
 mod machine;
 mod matrix;
+mod mcp;
 mod mcp_server;
 mod media;
 mod memory;

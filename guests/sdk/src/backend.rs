@@ -9,7 +9,7 @@ pub(crate) use {
     crate::wit::bub::model::sink::Sink,
     crate::wit::bub::model::{chat, usage},
     crate::wit::bub::plugin::{config, log, secrets},
-    crate::wit::bub::process::process,
+    crate::wit::bub::process::{process, servers},
     crate::wit::bub::tape::tape::{Cursor, Tape},
     crate::wit::bub::tools::toolbox,
     crate::wit::bub::turn::turn::Turn,

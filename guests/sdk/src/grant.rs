@@ -16,6 +16,7 @@
 //! | [`Usage`] | `usage` | [`Usage::session`], [`Usage::today`] |
 //! | [`Recall`] | `recall` | [`Recall::search`] |
 //! | [`Process`] | `process` | [`Process::spawn`], [`Process::find`] |
+//! | [`Program`] | `process:SERVER` | [`Program::open`] |
 //! | [`Http`] | `http:HOST` | [`Http::get`], [`Http::post`] |
 //! | [`Secret`] | `secret:NAME` | [`Secret::placeholder`] |
 //! | [`Directory`] | `fs:PATH:ro` | `std::fs` |
@@ -122,6 +123,8 @@ named! {
     Model = "model:";
     /// Calling the tools of all plugins: `Tools("fs.*")`.
     Tools = "tools:";
+    /// Speaking with a program that the user has configured as a server: `Program("time")`.
+    Program = "process:";
     /// Requests to a host: `Http("api.example.com")`.
     Http = "http:";
     /// A secret of the user, which goes into requests in place of a placeholder: `Secret("example")`.

@@ -36,6 +36,7 @@ pub(crate) mod backend;
 pub(crate) mod http;
 mod model;
 pub(crate) mod process;
+pub(crate) mod servers;
 mod tape;
 mod turn;
 mod view;
@@ -174,6 +175,12 @@ impl Host {
     #[must_use]
     pub fn process(self, run: impl FnMut(&str) -> (i32, String) + 'static) -> Self {
         self.with(|world| world.process = Some(Box::new(run)))
+    }
+
+    /// Runs every configured server: the lines that it writes when it has read a line.
+    #[must_use]
+    pub fn server(self, run: impl FnMut(&str) -> Vec<String> + 'static) -> Self {
+        self.with(|world| world.server = Some(Box::new(run)))
     }
 
     /// The content of a selector's view besides the session's tape: the messages of the turn and the budget.

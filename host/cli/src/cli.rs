@@ -77,14 +77,14 @@ enum Command {
     Serve(serve::Arguments),
     /// Print a link that logs a browser in to the page of a running `serve`
     Open(open::Arguments),
-    /// Serve the Model Context Protocol
-    Mcp(mcp::Arguments),
     /// Show which plugins implement each hook, in the order in which they are called
     Hooks(hooks::Arguments),
     /// Check the installation, and suggest a fix for each problem
     Doctor(doctor::Arguments),
     /// Install, inspect, grant and remove plugins
     Plugin(plugin::Arguments),
+    /// Use servers of the Model Context Protocol, or be one
+    Mcp(mcp::Arguments),
     /// Store secrets that plugins can name and never see
     Secret(secret::Arguments),
     /// Read, search, fork, reset, export and verify tapes
@@ -162,10 +162,10 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Sessions(arguments) => sessions::run(&arguments, config, &workspace).await,
             Command::Serve(arguments) => serve::run(arguments, config, &workspace).await,
             Command::Open(arguments) => open::run(&arguments, &config),
-            Command::Mcp(arguments) => mcp::run(arguments, config, &workspace).await,
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
             Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
+            Command::Mcp(arguments) => mcp::run(arguments, config, &workspace).await,
             Command::Secret(arguments) => secret::run(&arguments, &config.home),
             Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
             Command::Store(arguments) => store::run(arguments, &config).await,

@@ -73,6 +73,24 @@ pub fn drop_plugin(document: &mut DocumentMut, name: &str) {
     }
 }
 
+/// The table `[mcp.NAME]`, created if missing.
+///
+/// # Errors
+///
+/// `mcp` or `mcp.NAME` is something else than a table.
+pub fn mcp<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut Table> {
+    let servers = document.entry("mcp").or_insert_with(implicit_table);
+    let servers = servers.as_table_mut().context("`mcp` in config.toml is not a table")?;
+    let server = servers.entry(name).or_insert_with(|| Item::Table(Table::new()));
+    server.as_table_mut().with_context(|| format!("`mcp.{name}` in config.toml is not a table"))
+}
+
+/// Removes `[mcp.NAME]`. `false`: it was missing.
+pub fn drop_mcp(document: &mut DocumentMut, name: &str) -> bool {
+    let servers = document.get_mut("mcp").and_then(Item::as_table_mut);
+    servers.is_some_and(|servers| servers.remove(name).is_some())
+}
+
 /// The table `[trusted_plugins.DIGEST]`, created if missing.
 pub fn trusted<'a>(document: &'a mut DocumentMut, digest: &str) -> Result<&'a mut Table> {
     let trusted = document.entry(TRUSTED).or_insert_with(implicit_table);

@@ -2,7 +2,9 @@
 
 use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
-use super::{Budget, Channel, Plugin, PluginStore, Policy, Prices, Process, Quotas, Serve, Token, Trusted, serve};
+use super::{
+    Budget, Channel, McpServer, Plugin, PluginStore, Policy, Prices, Process, Quotas, Serve, Token, Trusted, mcp, serve,
+};
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
 use bub_tape::Durability;
@@ -32,6 +34,7 @@ pub(super) struct File {
     pub(super) limits: LimitsTable,
     pub(super) plugins: BTreeMap<String, Plugin>,
     pub(super) trusted_plugins: BTreeMap<String, Trusted>,
+    pub(super) mcp: BTreeMap<String, McpServer>,
     pub(super) channels: BTreeMap<String, Channel>,
     pub(super) trusted_workspaces: Vec<PathBuf>,
     pub(super) spill_threshold: Option<u64>,
@@ -98,6 +101,7 @@ impl File {
             let good = scale.spread > 0.0 && scale.spread.is_finite() && scale.median.is_finite();
             anyhow::ensure!(good, "`embedding_scale` of config.toml needs a `median` and a `spread` above 0");
         }
+        mcp::check(&self.mcp)?;
         self.serve.check()?;
         self.prices.check()?;
         self.process.check()?;

@@ -15,6 +15,7 @@ mod format;
 mod keys;
 mod limits;
 mod load;
+mod mcp;
 mod merge_reload;
 mod paths;
 mod plugins;
@@ -47,6 +48,7 @@ pub use format::AnswerFormat;
 pub use keys::{TypedKey, typed_keys};
 pub use limits::Limits;
 pub use load::{read_plugins, verbosity};
+pub use mcp::{MCP_PROTOCOLS, McpEffect, McpServer, McpTransport, check_mcp_name};
 pub use merge_reload::RestartRequired;
 pub use plugins::{OnFault, Plugin, PluginStore, Trusted};
 pub use policy::Policy;
@@ -105,6 +107,8 @@ pub struct Config {
     pub plugins: BTreeMap<String, Plugin>,
     /// Trusted workspace plugins, by SHA-256 in hex.
     pub trusted_plugins: BTreeMap<String, Trusted>,
+    /// Servers of the Model Context Protocol, by name.
+    pub mcp: BTreeMap<String, McpServer>,
     /// Path of this executable, which is started again to compile plugins.
     pub program: PathBuf,
     channels: BTreeMap<String, Channel>,

@@ -135,6 +135,7 @@ impl Config {
             max_steps,
             plugins,
             trusted_plugins: file.trusted_plugins,
+            mcp: file.mcp,
             program: own_program()?,
             channels: file.channels,
             trusted_workspaces: file.trusted_workspaces,

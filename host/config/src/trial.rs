@@ -51,6 +51,7 @@ impl Config {
             max_steps: Some(self.max_steps.map_or(MAX_STEPS, |steps| steps.min(MAX_STEPS))),
             plugins: trial.plugins.into_iter().map(|(name, plugin)| (name, limited(plugin))).collect(),
             trusted_plugins: BTreeMap::new(),
+            mcp: BTreeMap::new(),
             program: self.program.clone(),
             channels: BTreeMap::new(),
             trusted_workspaces: vec![trial.workspace],

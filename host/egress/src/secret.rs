@@ -20,6 +20,7 @@ mod change;
 mod environment;
 mod error;
 mod file;
+mod fill;
 mod host;
 mod injector;
 mod name;
@@ -29,6 +30,7 @@ mod table;
 mod value;
 
 pub use error::Error;
+pub use fill::placeholders;
 pub use injector::{InjectedRequest, SecretInjector};
 pub use name::check_name;
 pub use placeholder::placeholder;

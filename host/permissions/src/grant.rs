@@ -37,7 +37,7 @@ pub enum GrantKind {
     Http,
     /// `fs:PATH:ro`, `fs:PATH:rw`: opens directories.
     Fs,
-    /// `process`: runs programs.
+    /// `process`: runs programs. `process:NAME`: speaks with a program that the user has configured.
     Process,
     /// `secret:NAME`: has secrets sent to hosts.
     Secret,
@@ -52,6 +52,8 @@ enum GrantArg {
     Nothing,
     /// A name of that kind, or `*`.
     Name(&'static str),
+    /// The same, or nothing, which is another grant.
+    MaybeName(&'static str),
     OneOf(&'static [&'static str]),
     /// A path, and `:ro` or `:rw`.
     Path,
@@ -66,7 +68,7 @@ const KINDS: [(GrantKind, &str, GrantArg); 11] = [
     (GrantKind::Agent, "agent", GrantArg::Nothing),
     (GrantKind::Http, "http", GrantArg::Name("HOST")),
     (GrantKind::Fs, "fs", GrantArg::Path),
-    (GrantKind::Process, "process", GrantArg::Nothing),
+    (GrantKind::Process, "process", GrantArg::MaybeName("SERVER")),
     (GrantKind::Secret, "secret", GrantArg::Name("NAME")),
     (GrantKind::Usage, "usage", GrantArg::Nothing),
     (GrantKind::Recall, "recall", GrantArg::Nothing),
@@ -78,6 +80,10 @@ pub fn forms() -> Vec<Grant> {
         let targets: Vec<&str> = match argument {
             GrantArg::Nothing => return vec![Grant { text: Cow::Borrowed(*word), kind: *kind }],
             GrantArg::Name(name) => vec![*name, "*"],
+            GrantArg::MaybeName(name) => {
+                let alone = Grant { text: Cow::Borrowed(*word), kind: *kind };
+                return vec![alone, Grant::named(*kind, name), Grant::named(*kind, "*")];
+            }
             GrantArg::OneOf(names) => names.iter().copied().chain(["*"]).collect(),
             GrantArg::Path => vec!["PATH:ro", "PATH:rw"],
         };
@@ -147,6 +153,11 @@ impl Grant {
     /// Sends requests to that host or origin.
     pub fn http(target: impl fmt::Display) -> Self {
         Self::named(GrantKind::Http, target)
+    }
+
+    /// Speaks with the program that is configured as that server.
+    pub fn program(server: &str) -> Self {
+        Self::named(GrantKind::Process, server)
     }
 
     /// Has that secret sent.
@@ -254,7 +265,8 @@ fn check(grant: &str) -> Result<GrantKind, String> {
         return Err(format!("`{grant}`, which is not a grant{}", suggest::hint(word, names)));
     };
     match (wanted, behind) {
-        (GrantArg::Nothing, None) => Ok(()),
+        (GrantArg::Nothing | GrantArg::MaybeName(_), None) => Ok(()),
+        (GrantArg::MaybeName(_), Some(name)) if !name.is_empty() => Ok(()),
         (GrantArg::Nothing, Some(_)) => Err(format!("`{grant}`, but `{word}` takes no argument")),
         (GrantArg::Name(_), Some(name)) if !name.is_empty() => match kind {
             GrantKind::Http => Target::parse(name).map(drop).map_err(|reason| format!("`{grant}`, but {reason}")),
@@ -273,7 +285,7 @@ fn check(grant: &str) -> Result<GrantKind, String> {
             }
             _ => Err(format!("`{grant}`, which does not end with `:ro` or `:rw`")),
         },
-        (GrantArg::Name(_) | GrantArg::OneOf(_), _) => {
+        (GrantArg::Name(_) | GrantArg::MaybeName(_) | GrantArg::OneOf(_), _) => {
             Err(format!("`{grant}`, which lacks its target, as in `{word}:NAME`"))
         }
         (GrantArg::Path, None) => Err(format!("`{grant}`, which lacks a path, as in `fs:PATH:ro`")),

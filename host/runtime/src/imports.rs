@@ -8,6 +8,7 @@ mod log;
 pub mod process;
 mod recall;
 mod secrets;
+mod servers;
 mod sidecars;
 pub mod sink;
 mod spill;

@@ -2,6 +2,7 @@
 //!
 //! [`Processes`] starts programs and tracks those that run. A [`Child`] is a handle of one: a shell, and all processes
 //! of its process group. Standard output and error share one pipe, so they keep their order; the last mebibyte is kept.
+//! [`Servers`] keeps programs by name that are spoken with line by line, and starts them again when they have ended.
 //! An [`Environment`] is the filtered environment of a program, without this program's own variables and keys.
 //!
 //! **Lifetime of a program.** The contract has no flag for background programs. A program whose id the guest did not
@@ -20,10 +21,13 @@ mod descendants;
 mod environment;
 mod error;
 mod group;
+mod lines;
 mod member;
 mod processes;
 mod program;
 mod ring;
+mod server;
+mod servers;
 mod state;
 mod supervise;
 mod terminate;
@@ -31,6 +35,9 @@ mod terminate;
 pub use child::{Child, Output};
 pub use environment::{ALLOWED, Environment};
 pub use error::{Error, Result};
+pub use lines::MAX_LINE;
 pub use processes::{MAX_RUNNING, MAX_RUNNING_OF_SESSION, Processes, kill_all};
-pub use program::Program;
+pub use program::{Program, ServerProgram};
 pub use ring::RING_BYTES;
+pub use server::Server;
+pub use servers::{ServerSpec, Servers};

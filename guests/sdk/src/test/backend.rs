@@ -2,10 +2,10 @@
 
 pub(crate) use super::http;
 pub use super::model::{Sink, chat, usage};
-pub(crate) use super::process;
 pub use super::tape::{Cursor, Tape};
 pub use super::turn::Turn;
 pub use super::view::View;
+pub(crate) use super::{process, servers};
 
 /// `bub:plugin/config`.
 pub mod config {

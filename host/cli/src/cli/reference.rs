@@ -13,6 +13,7 @@ use bub_config::Config;
 use bub_config::variables::{FORMS, VARIABLES};
 use bub_permissions::forms;
 use bub_runtime::imports::grant_risk;
+use bub_runtime::plugin::MCP_GUEST;
 use bub_server::METRICS;
 use std::fmt::Write;
 use std::fs;
@@ -129,7 +130,11 @@ fn grants() -> String {
     table(&mut page, &["Grant", "A plugin that holds it"], rows);
     page.push_str("\n## Grants of the built-in plugins\n\n");
     let rows = bub_runtime::plugin::embedded().map(|(name, grants)| {
-        vec![format!("`{name}`"), grants.iter().map(|grant| format!("`{grant}`")).collect::<Vec<_>>().join(", ")]
+        let grants = match name {
+            MCP_GUEST => "`process:NAME`, `http:HOST` and `secret:NAME` of the servers `[mcp.NAME]`".to_owned(),
+            _ => grants.iter().map(|grant| format!("`{grant}`")).collect::<Vec<_>>().join(", "),
+        };
+        vec![format!("`{name}`"), grants]
     });
     table(&mut page, &["Plugin", "Grants"], rows);
     page

@@ -66,6 +66,7 @@ mod generated {
             "bub:model/chat.completion": crate::guest::completion::Completion,
             "bub:model/sink.sink": crate::guest::handles::Sink,
             "bub:process/process.child": crate::guest::handles::Child,
+            "bub:process/servers.server": crate::guest::handles::Server,
         },
     });
 }
@@ -90,7 +91,7 @@ pub use generated::Hookspecs;
 pub use generated::bub::context::{recall, view};
 pub use generated::bub::model::{chat, exchange, sink, usage};
 pub use generated::bub::plugin::{config, log, secrets};
-pub use generated::bub::process::process;
+pub use generated::bub::process::{process, servers};
 pub use generated::bub::tape::{entries, tape};
 pub use generated::bub::tools::toolbox;
 pub use generated::bub::turn::{stages, subturn, turn};

@@ -61,3 +61,6 @@ pub struct Sink(pub mpsc::Sender<Event>);
 
 /// A program that a guest started or found.
 pub struct Child(pub(crate) process::Child);
+
+/// A server that a guest opened.
+pub struct Server(pub(crate) process::Server);

@@ -17,7 +17,7 @@ use bub_egress::Network;
 use bub_model::Client;
 use bub_postgres::Database;
 use bub_recall::Recall;
-use bub_system::process::Processes;
+use bub_system::process::{Processes, Servers};
 use bub_tape::{Journals, Store};
 use parking_lot::RwLock;
 use std::path::PathBuf;
@@ -55,6 +55,8 @@ pub struct Host {
     pub network: Network,
     /// Processes of plugins.
     pub processes: Arc<Processes>,
+    /// Configured servers that plugins speak with; their programs are among the processes.
+    pub servers: Arc<Servers>,
     pub(super) channel: Arc<dyn Channel>,
     /// Tasks that run after turns.
     pub post_turn_tasks: Arc<PostTurnTasks>,

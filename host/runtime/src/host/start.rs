@@ -20,7 +20,7 @@ use bub_egress::Network;
 use bub_model::Client;
 use bub_postgres::{Database, Leases, PostgresJournals, PostgresStore, TurnSettings};
 use bub_recall::Recall;
-use bub_system::process::Processes;
+use bub_system::process::{Processes, Servers};
 use bub_tape::{FileStore, Journals, SqliteStore, Store, tape_name};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,6 +90,7 @@ impl Host {
             approvals: Arc::new(Approvals::default()),
             network: Network::default(),
             processes: Arc::new(Processes::new()),
+            servers: Arc::new(Servers::default()),
             channel: Arc::from(channel),
             post_turn_tasks: Arc::new(PostTurnTasks::default()),
             recall: Arc::new(recall),
@@ -133,6 +134,7 @@ impl Host {
             approvals: self.approvals.clone(),
             network: self.network.clone(),
             processes: self.processes.clone(),
+            servers: self.servers.clone(),
             channel: self.channel.clone(),
             post_turn_tasks: self.post_turn_tasks.clone(),
             recall: self.recall.clone(),
@@ -149,6 +151,7 @@ impl Host {
         let query = LoadQuery(host.clone());
         host.registry.lock().await.renew_embedded(&host.load_context(&query, Opening::Files)).await?;
         host.reload_plugins(Opening::Files).await;
+        host.servers.retain(|name| host.config.mcp_servers().any(|(configured, _)| configured == name));
         Ok(host)
     }
 

@@ -27,6 +27,10 @@ pub fn of_grant(grant: &Grant) -> String {
         (GrantKind::Http, "*" | "https://*") => "talks to every public host of the internet",
         (GrantKind::Http, "http://*") => "talks to every public host of the internet, without encryption",
         (GrantKind::Http, host) => return format!("talks to {host}"),
+        (GrantKind::Process, "*") => "starts the programs that you have configured as servers, and speaks with them",
+        (GrantKind::Process, name) if !name.is_empty() => {
+            return format!("starts the program that you have configured as the server {name}, and speaks with it");
+        }
         (GrantKind::Process, _) => "runs any program as you: no sandbox holds what it starts",
         (GrantKind::Recall, _) => {
             "searches the workspace's memory, and all conversations that the sender of a turn may see"

@@ -58,11 +58,12 @@ fn no_turn() -> Error {
     Error::invalid("programs are started for a turn, and there is none")
 }
 
-fn into_error(error: process::Error) -> Error {
+pub(super) fn into_error(error: process::Error) -> Error {
     let kind = match &error {
         process::Error::InvalidInput(_) => ErrorKind::InvalidInput,
         process::Error::NotFound(_) => ErrorKind::NotFound,
-        process::Error::Busy(_) => ErrorKind::Temporary,
+        process::Error::Busy(_) | process::Error::Ended(_) => ErrorKind::Temporary,
+        process::Error::Flooded(_) => ErrorKind::Tool,
         process::Error::Io { .. } => ErrorKind::Unknown,
     };
     Error::new(kind, error.to_string())

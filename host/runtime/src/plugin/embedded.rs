@@ -55,7 +55,7 @@ macro_rules! guest {
 }
 
 /// First registered first: a later one is asked before an earlier one.
-pub(super) static EMBEDDED: [Embedded; 10] = [
+pub(super) static EMBEDDED: [Embedded; 11] = [
     guest!(
         "builtin",
         [
@@ -111,6 +111,8 @@ pub(super) static EMBEDDED: [Embedded; 10] = [
             Grant::constant("secret:telegram_token")
         ]
     ),
+    // Its grants are those of the servers that are configured, and it is not loaded where there are none.
+    guest!("mcp", []),
 ];
 
 /// The names of those guests, and what each holds where the configuration is silent.

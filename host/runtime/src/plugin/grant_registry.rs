@@ -3,6 +3,7 @@
 //! next call.
 
 use super::loaded::{Plugin, Source};
+use super::mcp::MCP_GUEST;
 use bub_config::Config;
 use bub_permissions::{Grant, GrantKind, Grants};
 use parking_lot::{Mutex, RwLock};
@@ -162,6 +163,10 @@ impl GrantRegistry {
 
     /// Grants that the plugin requests and does not hold.
     pub fn missing(&self, plugin: &Plugin) -> Vec<Grant> {
+        // Its grants come with the servers that are configured: what it asks for beyond them is for others.
+        if plugin.source == Source::Embedded && plugin.name == MCP_GUEST {
+            return Vec::new();
+        }
         // Not within `given`: a plugin without grants lacks all of them.
         let given = self.given(plugin, Grants::clone);
         plugin.wanted().into_iter().filter(|grant| !given.allow(grant)).collect()

@@ -13,9 +13,11 @@ use super::loaded::{Plugin, Source};
 use super::manifest::Manifest;
 use super::open::{open, query_exports};
 use super::outline::Outline;
+use super::tool::accept_all;
 use anyhow::{Context, Result, bail};
 use bub_config::{Config, Limits};
 use bub_permissions::Grants;
+use bub_types::ToolSpec;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -66,6 +68,10 @@ pub(super) struct Candidate<'a> {
     pub reserved: Vec<&'static str>,
     pub settings: &'a bub_config::Plugin,
     pub limits: Limits,
+    /// Grants of an embedded guest beside those of its row: what the configuration is about.
+    pub grants: Grants,
+    /// The tools of an embedded guest that the configuration lists, so that it is not asked for them.
+    pub tools: Option<Vec<ToolSpec>>,
 }
 
 /// The component of a plugin.
@@ -81,10 +87,13 @@ pub(super) enum Component<'a> {
 /// # Errors
 ///
 /// Why it would not serve.
-pub(super) async fn load(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {
+pub(super) async fn load(with: &LoadContext<'_>, mut candidate: Candidate<'_>) -> Result<Arc<Plugin>> {
+    let supplied = candidate.tools.take();
     let (mut plugin, is_plugin) = outlined(with, candidate)?;
     let mut answer = Introduction::default();
-    if plugin.asked.undeclared(&plugin.manifest) != Queried::default() {
+    let mut undeclared = plugin.asked.undeclared(&plugin.manifest);
+    undeclared.tools &= supplied.is_none();
+    if undeclared != Queried::default() {
         let kept = if plugin.is_dynamic() { None } else { Described::read(with.cache, &plugin) };
         answer = match kept {
             Some(kept) => kept,
@@ -98,6 +107,9 @@ pub(super) async fn load(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Re
         };
     }
     plugin.take(answer)?;
+    if let Some(tools) = supplied {
+        plugin.tools = accept_all(tools).map_err(anyhow::Error::msg)?;
+    }
     if is_kept(with.engines, with.cache, &plugin.digest) {
         plugin.bytes.drop_held();
     }
@@ -125,7 +137,7 @@ fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin,
         Component::Embedded(embedded) => {
             let outline = &embedded.outline;
             digest = outline.digest.to_owned();
-            table = embedded.grants.iter().cloned().collect();
+            table = embedded.grants.iter().cloned().chain(candidate.grants.iter().cloned()).collect();
             exported = Exported::new(outline.exports, outline.imports, served)?;
             imported = outline.imports.iter().map(|name| (*name).to_owned()).collect();
             manifest = Some(Manifest::parse(outline.manifest.as_bytes())?);

@@ -6,9 +6,12 @@ use super::discovery::{FileFingerprint, PluginFile, ReadOutcome, read_component,
 use super::embedded::{EMBEDDED, is_embedded};
 use super::load::{Candidate, Component, LoadContext, load};
 use super::loaded::{Plugin, Source};
+use super::mcp::{MCP_GUEST, McpSupply};
 use anyhow::{Result, bail};
 use bub_config::Limits;
 use bub_config::OnFault;
+use bub_permissions::Grants;
+use bub_types::ToolSpec;
 use bub_types::plugin_name::check_name;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,6 +25,8 @@ pub struct PluginRegistry {
     /// The settings that they were loaded with.
     load_settings: BTreeMap<&'static str, LoadSettings>,
     pub(super) slots: BTreeMap<PluginFile, RegistryEntry>,
+    /// What the configuration of MCP servers lacks, for the log.
+    pub(super) notes: Vec<String>,
     /// Whether a file is still being written to.
     pub is_unfinished: bool,
 }
@@ -47,6 +52,8 @@ struct LoadSettings {
     config: serde_json::Map<String, serde_json::Value>,
     /// Names that it may not claim.
     reserved: Vec<&'static str>,
+    /// What the configuration supplies an embedded guest with.
+    supplied: Option<(Vec<ToolSpec>, Grants)>,
 }
 
 pub(super) enum LoadOutcome {
@@ -72,17 +79,29 @@ impl PluginRegistry {
     /// The embedded guests that are not switched off, each as the configuration has it.
     pub(super) async fn load_embedded(&mut self, with: &LoadContext<'_>) {
         for embedded in &EMBEDDED {
-            let settings = with.config.plugin(embedded.name);
-            if !settings.enabled {
+            let mut settings = with.config.plugin(embedded.name);
+            let is_needed = embedded.name != MCP_GUEST || with.config.mcp_servers().next().is_some();
+            if !settings.enabled || !is_needed {
                 self.embedded.remove(embedded.name);
+                if embedded.name == MCP_GUEST {
+                    self.notes.clear();
+                }
                 continue;
             }
-            let load_settings = LoadSettings::for_embedded(with, embedded.name, &settings);
+            let mut supplied = None;
+            if embedded.name == MCP_GUEST {
+                let supply = McpSupply::new(with.config);
+                settings.config.extend(supply.config);
+                supplied = Some((supply.tools, supply.grants));
+                self.notes = supply.notes;
+            }
+            let load_settings = LoadSettings::for_embedded(with, embedded.name, &settings, supplied);
             if self.embedded.contains_key(embedded.name)
                 && self.load_settings.get(embedded.name) == Some(&load_settings)
             {
                 continue;
             }
+            let (tools, grants) = load_settings.supplied.clone().unzip();
             let candidate = Candidate {
                 name: embedded.name,
                 source: Source::Embedded,
@@ -91,6 +110,8 @@ impl PluginRegistry {
                 reserved: Vec::new(),
                 limits: load_settings.limits,
                 settings: &settings,
+                grants: grants.unwrap_or_default(),
+                tools,
             };
             let loaded = load(with, candidate).await;
             self.embedded.insert(embedded.name, loaded.map_err(|error| format!("{error:#}")));
@@ -193,9 +214,14 @@ impl RegistryEntry {
 }
 
 impl LoadSettings {
-    fn for_embedded(with: &LoadContext<'_>, name: &str, settings: &bub_config::Plugin) -> Self {
+    fn for_embedded(
+        with: &LoadContext<'_>,
+        name: &str,
+        settings: &bub_config::Plugin,
+        supplied: Option<(Vec<ToolSpec>, Grants)>,
+    ) -> Self {
         let (on_fault, config) = (settings.on_fault, settings.config.clone());
-        Self { limits: with.config.limits_of(name), on_fault, config, reserved: Vec::new() }
+        Self { limits: with.config.limits_of(name), on_fault, config, reserved: Vec::new(), supplied }
     }
 
     fn for_file(with: &LoadContext<'_>, found: &PluginFile, settings: &bub_config::Plugin) -> Self {
@@ -205,7 +231,7 @@ impl LoadSettings {
         };
         let reserved = EMBEDDED.iter().map(|guest| guest.name).filter(|name| with.config.plugin(name).enabled);
         let (on_fault, config) = (settings.on_fault, settings.config.clone());
-        Self { limits, on_fault, config, reserved: reserved.collect() }
+        Self { limits, on_fault, config, reserved: reserved.collect(), supplied: None }
     }
 }
 
@@ -244,6 +270,8 @@ impl<'a> Candidate<'a> {
             reserved,
             limits,
             settings,
+            grants: Grants::default(),
+            tools: None,
         }
     }
 }

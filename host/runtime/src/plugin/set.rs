@@ -25,6 +25,8 @@ pub struct PluginSet {
     /// An embedded guest that did not load, and why: there is something wrong with this machine, and no turn would be what
     /// it is meant to be.
     pub broken: Option<(&'static str, String)>,
+    /// What is not used of the configured MCP servers, and why.
+    pub notes: Vec<String>,
 }
 
 impl PluginSet {
@@ -35,7 +37,7 @@ impl PluginSet {
         registry.load_embedded(with).await;
         let files = discovery::files(with.config, with.workspace);
         registry.refresh(with, &files, waits).await;
-        let mut set = Self::default();
+        let mut set = Self { notes: registry.notes.clone(), ..Self::default() };
         for embedded in &EMBEDDED {
             let admitted = match registry.embedded.get(embedded.name) {
                 Some(Ok(plugin)) => set.admit(plugin).map_err(|error| format!("{error:#}")),
@@ -90,6 +92,9 @@ impl PluginSet {
 
     /// The same of those that `before` did not have.
     fn announce_new(&self, grants: &GrantRegistry, before: &Self) {
+        for note in self.notes.iter().filter(|note| !before.notes.contains(note)) {
+            tracing::warn!("{note}");
+        }
         for file in self.untrusted.iter().filter(|file| !before.untrusted.contains(file)) {
             tracing::warn!(
                 "plugin `{}` of this workspace is not run; if you trust it: bub-wasm plugin trust {}",

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 const MAX_TOOLS: usize = 128;
 
 /// The longest name of a tool, in bytes: what providers take.
-const MAX_NAME: usize = 64;
+pub(super) const MAX_NAME: usize = 64;
 
 /// The longest description of a tool and its parameters, in bytes. Both stand in every request to a model.
 const MAX_DESCRIPTION: usize = 16 << 10;
@@ -120,6 +120,15 @@ pub(super) fn accept(listed: Vec<ToolSpec>) -> Result<Vec<Tool>, String> {
     if listed.len() > MAX_TOOLS {
         return Err(format!("it has {} tools; at most {MAX_TOOLS} are taken", listed.len()));
     }
+    accept_all(listed)
+}
+
+/// The same for tools that the host has counted.
+///
+/// # Errors
+///
+/// One of them is not taken.
+pub(super) fn accept_all(listed: Vec<ToolSpec>) -> Result<Vec<Tool>, String> {
     listed.into_iter().map(Tool::new).collect()
 }
 

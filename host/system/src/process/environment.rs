@@ -164,6 +164,17 @@ impl Environment {
         self
     }
 
+    /// With these variables, whatever their names, in place of those of the same name.
+    #[must_use]
+    pub fn with(mut self, more: impl IntoIterator<Item = (String, OsString)>) -> Self {
+        for (name, value) in more {
+            let name = OsString::from(name);
+            self.variables.retain(|(known, _)| *known != name);
+            self.variables.push((name, value));
+        }
+        self
+    }
+
     /// The value of `name`.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())

@@ -13,6 +13,10 @@ pub enum Error {
     NotFound(String),
     /// Too many programs run already; a retry helps once one of them has ended.
     Busy(String),
+    /// A server has ended, or gets no more; a retry starts it again.
+    Ended(String),
+    /// A server wrote more than is taken.
+    Flooded(String),
     /// The system refused. `action` says what was attempted.
     Io {
         /// The attempted action.
@@ -28,7 +32,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InvalidInput(message) | Self::NotFound(message) | Self::Busy(message) => f.write_str(message),
+            Self::InvalidInput(message)
+            | Self::NotFound(message)
+            | Self::Busy(message)
+            | Self::Ended(message)
+            | Self::Flooded(message) => f.write_str(message),
             // The cause is part of the text and not a `source()`, so that chains do not print it twice.
             Self::Io { action, source } => write!(f, "{action}: {}", plain(&source.to_string())),
         }

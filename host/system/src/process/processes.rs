@@ -3,7 +3,7 @@
 use super::child::Child;
 use super::error::{Error, Result};
 use super::group::Group;
-use super::program::Program;
+use super::program::{Program, ServerProgram};
 use super::state::ProcessState;
 use super::supervise::supervise;
 use super::terminate::terminate;
@@ -14,6 +14,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child as Process, ChildStdin, ChildStdout};
 
 /// Programs of a session that may run at once.
 pub const MAX_RUNNING_OF_SESSION: usize = 8;
@@ -62,17 +64,27 @@ impl Processes {
         forget(&mut states);
         admit(&states, program.session)?;
         let (shell, output) = program.start()?;
-        let Some(group) = shell.id().and_then(Group::led_by) else {
-            return Err(Error::Io { action: "start a program".to_owned(), source: io::Error::other("it has no id") });
+        register(&mut states, (program.session, program.turn), shell, output).map(Child::new)
+    }
+
+    /// Starts a server. It belongs to no session and no turn; what is kept of its output is its standard error.
+    pub(super) fn spawn_server(
+        &self,
+        name: &str,
+        program: &ServerProgram<'_>,
+    ) -> Result<(Arc<ProcessState>, ChildStdin, ChildStdout)> {
+        let mut states = self.states();
+        forget(&mut states);
+        // No session has such an id.
+        let session = format!("\0server {name}");
+        admit(&states, &session)?;
+        let (mut process, errors) = program.start()?;
+        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err(Error::Io { action: format!("start `{name}`"), source: io::ErrorKind::BrokenPipe.into() });
         };
-        let state = Arc::new(ProcessState::new(new_id(&states), program.session, program.turn, group));
-        let mut all = ALL.lock();
-        all.retain(|state| state.upgrade().is_some_and(|state| !state.is_over()));
-        all.push(Arc::downgrade(&state));
-        drop(all);
-        tokio::spawn(supervise(Arc::clone(&state), shell, output));
-        states.push(Arc::clone(&state));
-        Ok(Child::new(state))
+        let state = register(&mut states, (&session, ""), process, errors)?;
+        state.keep();
+        Ok((state, input, output))
     }
 
     /// A program of that session, running or ended. An ended one is forgotten once its output was read to the end,
@@ -124,6 +136,26 @@ impl Drop for Processes {
     fn drop(&mut self) {
         self.states().iter().for_each(|state| state.group.kill());
     }
+}
+
+/// Adds a program that was started to the list, and supervises it.
+fn register(
+    states: &mut Vec<Arc<ProcessState>>,
+    (session, turn): (&str, &str),
+    process: Process,
+    output: Receiver,
+) -> Result<Arc<ProcessState>> {
+    let Some(group) = process.id().and_then(Group::led_by) else {
+        return Err(Error::Io { action: "start a program".to_owned(), source: io::Error::other("it has no id") });
+    };
+    let state = Arc::new(ProcessState::new(new_id(states), session, turn, group));
+    let mut all = ALL.lock();
+    all.retain(|state| state.upgrade().is_some_and(|state| !state.is_over()));
+    all.push(Arc::downgrade(&state));
+    drop(all);
+    tokio::spawn(supervise(Arc::clone(&state), process, output));
+    states.push(Arc::clone(&state));
+    Ok(state)
 }
 
 /// Refuses another program if too many run.

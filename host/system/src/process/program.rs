@@ -2,6 +2,7 @@
 
 use super::environment::Environment;
 use super::error::{Error, Result};
+use bub_types::text::escaped;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -66,5 +67,52 @@ impl Program<'_> {
             .kill_on_drop(true)
             .spawn()?;
         Ok((child, output))
+    }
+}
+
+/// A program that is started without a shell.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerProgram<'a> {
+    /// A path, or a name that is looked up in `PATH`.
+    pub command: &'a str,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// Its working directory.
+    pub directory: &'a Path,
+    /// Its whole environment.
+    pub environment: &'a Environment,
+}
+
+impl ServerProgram<'_> {
+    /// Starts it in its own process group, with pipes for its input and output, and one for its standard error.
+    pub(super) fn start(&self) -> Result<(Child, Receiver)> {
+        let Self { command, arguments, directory, environment } = self;
+        if command.contains('\0') || arguments.iter().any(|argument| argument.contains('\0')) {
+            return Err(Error::InvalidInput("the command has a zero byte in it".to_owned()));
+        }
+        if !directory.is_dir() {
+            return Err(Error::NotFound(format!("`{}` is no directory", directory.display())));
+        }
+        let start = || {
+            let (errors, writer) = io::pipe()?;
+            let errors = Receiver::from_owned_fd(errors.into())?;
+            let child = Command::new(command)
+                .args(*arguments)
+                .current_dir(directory)
+                .env_clear()
+                .envs(environment.iter())
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(writer)
+                .process_group(0)
+                .kill_on_drop(true)
+                .spawn()?;
+            Ok((child, errors))
+        };
+        let shown = escaped(command, 200);
+        start().map_err(|source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => Error::NotFound(format!("there is no program `{shown}`")),
+            _ => Error::Io { action: format!("start `{shown}`"), source },
+        })
     }
 }

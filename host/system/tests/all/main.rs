@@ -2,6 +2,7 @@
 
 mod draft;
 mod output;
+mod servers;
 
 use bub_system::process::{Child, Environment, Error, MAX_RUNNING, MAX_RUNNING_OF_SESSION, Output, Processes, Program};
 use std::ffi::OsString;

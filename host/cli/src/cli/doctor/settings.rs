@@ -1,5 +1,6 @@
 //! Every key of config.toml.
 
+mod mcp;
 mod server;
 
 use anyhow::Result;
@@ -317,6 +318,7 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             "further environment variables for programs of plugins; `AWS_*` covers a prefix",
         ),
     ];
+    keys.extend(mcp::keys());
     keys.extend(server::keys(config));
     keys
 }

@@ -6,7 +6,11 @@ use anyhow::{Result, bail};
 use bub_config::typed_keys;
 
 /// Placeholders for names that users choose.
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 9] = [
+    ("mcp.*.env.*", "mcp.NAME.env.VARIABLE"),
+    ("mcp.*.headers.*", "mcp.NAME.headers.HEADER"),
+    ("mcp.*.effects.*", "mcp.NAME.effects.TOOL"),
+    ("mcp.*", "mcp.NAME"),
     ("prices.models.*", "prices.models.MODEL"),
     ("windows.*", "windows.MODEL"),
     ("plugins.*", "plugins.NAME"),

@@ -5,9 +5,9 @@ use crate::guest::bindings::exchange;
 use crate::guest::bindings::log::Level;
 use crate::guest::bindings::process::Output;
 use crate::guest::bindings::usage::Row;
-use crate::guest::bindings::{chat, config, log, process, secrets, sink, toolbox, usage};
+use crate::guest::bindings::{chat, config, log, process, secrets, servers, sink, toolbox, usage};
 use crate::guest::completion::Completion;
-use crate::guest::handles::{Child, Sink, TurnHandle};
+use crate::guest::handles::{Child, Server, Sink, TurnHandle};
 use bub_types::{Error, ToolCall, ToolSpec};
 use wasmtime::component::Resource;
 
@@ -45,6 +45,22 @@ imported! {
         wait(child: Resource<Child>, timeout_ms: u64) -> Result<Output, Error>;
         read(child: Resource<Child>, offset: u64, max: u32) -> Result<Output, Error>;
         kill(child: Resource<Child>) -> Result<(), Error>;
+    }
+}
+
+imported! {
+    "bub:process/servers" in servers::Host {
+        open(name: String) -> Result<Resource<Server>, Error>;
+    }
+}
+
+imported! {
+    "bub:process/servers.server" in servers::HostServer, drops played Server {
+        prepare(server: Resource<Server>, timeout_ms: u64) -> Result<Option<String>, Error>;
+        set_prepared(server: Resource<Server>, text: String) -> Result<(), Error>;
+        write_line(server: Resource<Server>, line: String, timeout_ms: u64) -> Result<(), Error>;
+        read_line(server: Resource<Server>, timeout_ms: u64) -> Result<Option<String>, Error>;
+        reset(server: Resource<Server>) -> Result<(), Error>;
     }
 }
 
