@@ -147,7 +147,10 @@ where
                         self.open.note(&message);
                         return Some(message);
                     }
-                    Err((error, id)) => self.refuse(error, id),
+                    Err(refusal) => {
+                        let (error, id) = *refusal;
+                        self.refuse(error, id);
+                    }
                 },
             }
         }
@@ -207,8 +210,8 @@ async fn written<W: AsyncWrite + Unpin>(write: &Mutex<W>, message: &TxJsonRpcMes
 }
 
 /// A message, or the error to answer with.
-fn parse(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, (ErrorData, Option<RequestId>)> {
-    let invalid = |reason: String| (ErrorData::parse_error(reason, None), None);
+fn parse(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Box<(ErrorData, Option<RequestId>)>> {
+    let invalid = |reason: String| Box::new((ErrorData::parse_error(reason, None), None));
     BOUNDS.check(line).map_err(|exceeded| invalid(format!("the message is {exceeded}")))?;
     let text = std::str::from_utf8(line).map_err(|_| invalid("the message is not UTF-8".to_owned()))?;
     serde_json::from_str(text).map_err(|_| {
@@ -216,6 +219,7 @@ fn parse(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, (ErrorData, Option
             return invalid("the message is not JSON".to_owned());
         };
         let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
-        (ErrorData::invalid_request("the message is no request, notification or response of JSON-RPC 2.0", None), id)
+        let reason = "the message is no request, notification or response of JSON-RPC 2.0";
+        Box::new((ErrorData::invalid_request(reason, None), id))
     })
 }
