@@ -34,7 +34,7 @@ const COLUMN: &str = "mark";
 const KEPT: usize = 256;
 
 /// How many of the lost writes a message names.
-const NAMED: usize = 5;
+const NAMED: usize = 8;
 
 /// Those of the marks whose transactions the server does not have.
 const LOST: &str = "SELECT nth FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS m (xact, place, nth) \
