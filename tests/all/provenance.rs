@@ -6,6 +6,7 @@ use crate::telegram::stand_in::{StandIn, TOKEN};
 use crate::webhook::{KEY, signed};
 use bub_tests::{Answer, Home, Serve, Server, programs, tape};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
@@ -177,6 +178,18 @@ fn update(server: &StandIn, kind: Kind, chat: i64, sender: i64) -> Value {
     message
 }
 
+/// Answers the questions in a chat that were not answered yet.
+fn deny(server: &StandIn, chat: i64, denied: &mut HashSet<String>) {
+    for text in server.seen(chat) {
+        let Some(id) = text.split(",deny ").nth(1).and_then(|rest| rest.split_whitespace().next()) else { continue };
+        if denied.insert(id.to_owned()) {
+            let chat = json!({ "id": chat, "type": "supergroup", "title": "Friends" });
+            let from = json!({ "id": 42, "is_bot": false, "first_name": "Ada" });
+            server.tells("message", json!({ "chat": chat, "from": from, "text": format!(",deny {id}") }));
+        }
+    }
+}
+
 fn webhook(serve: &Serve<'_>, kind: Kind, chat: &str, sender: i64) {
     let mut body = parts(kind);
     body["id"] = json!(chat);
@@ -234,12 +247,16 @@ fn an_order_is_carried_out_where_its_principal_wrote_it_and_nowhere_else() {
             }
         }
     }
-    let begun = Instant::now();
+    let (begun, mut denied) = (Instant::now(), HashSet::new());
     for (channel, kind, principal, _, chat) in &cases {
         let case = format!("{channel} {kind:?} {principal}");
         let (results, entries) = loop {
             if let Some(results) = results(&home, &format!("{channel}:{chat}")) {
                 break results;
+            }
+            // There the owner is asked, and says no.
+            if (*channel, *principal) == ("telegram", "owner") {
+                deny(&server, *chat, &mut denied);
             }
             assert!(begun.elapsed() < PATIENCE, "{case}: no result within {PATIENCE:?}: {}", serve.program().told());
             thread::sleep(Duration::from_millis(50));
@@ -253,6 +270,9 @@ fn an_order_is_carried_out_where_its_principal_wrote_it_and_nowhere_else() {
             let told = result.to_string();
             match expected.contains(effect) {
                 true => assert_eq!(*result, json!("done"), "{case} {effect}"),
+                false if (*channel, *principal) == ("telegram", "owner") => {
+                    assert!(told.contains("said no"), "{case} {effect}: {told}");
+                }
                 false => assert!(told.contains(&format!("would {effect}")), "{case} {effect}: {told}"),
             }
         }

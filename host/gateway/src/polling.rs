@@ -29,6 +29,11 @@ impl Gateway {
         }
     }
 
+    /// Whether a channel of that name is polled: people write there, where a channel that gets requests may serve programs.
+    pub(super) fn is_polled(&self, channel: &str) -> bool {
+        self.channels.get(channel).is_some_and(|channel| channel.supports_polling)
+    }
+
     /// Discovers the channels again if plugins, grants or the configuration have changed.
     pub(super) async fn refresh_channels(self: &Arc<Self>) {
         let has_changed = self.discover_channels().await;

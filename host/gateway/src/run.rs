@@ -175,7 +175,8 @@ impl Gateway {
             collected: Mutex::default(),
             gateway: Arc::clone(self),
             session: session.to_owned(),
-            owner_asks_in: is_chat_of_owner(host, message).then(|| message.clone()),
+            owner_asks_in: (self.is_polled(target(message)) && is_chat_of_owner(host, message))
+                .then(|| message.clone()),
         });
         let steering = Steering::default();
         let (stop, cancel) = watch::channel(false);
