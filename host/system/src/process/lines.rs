@@ -19,8 +19,7 @@ const PIECE: usize = 64 << 10;
 
 /// Lines by number, from the program's first one on.
 ///
-/// The pipe is read only while somebody waits for a line, so that a program that nobody listens to is stopped by its full
-/// pipe.
+/// The pipe is read only while a reader waits for a line, so that a program without a reader is stopped by its full pipe.
 pub(super) struct Lines {
     pipe: tokio::sync::Mutex<Pipe>,
     kept: Mutex<Kept>,
@@ -87,7 +86,7 @@ impl Lines {
     /// Reads lines until it is dropped, so that the program can go on writing.
     pub(super) async fn pump(&self) {
         while self.pull(self.count()).await.is_ok() {}
-        // All are read: whoever waits beside this goes on.
+        // All are read: other readers that wait go on.
         std::future::pending().await
     }
 
