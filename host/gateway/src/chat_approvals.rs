@@ -14,7 +14,7 @@ use bub_runtime::channel::{ApprovalDecision, reply};
 use bub_runtime::host::Host;
 use bub_runtime::turn::{CallScope, principal};
 use bub_tape::run_id;
-use bub_types::text::{clipped, count, line, one_line};
+use bub_types::text::{self, clipped, count, line, one_line};
 use bub_types::{Envelope, Principal};
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,7 +138,7 @@ fn text_of(question: &Question) -> String {
     let arguments = line(arguments);
     let characters = arguments.chars().count();
     let shown = clipped(&arguments, MAX_ARGUMENTS);
-    let fence = fence(&shown);
+    let fence = text::fence(&shown);
     let rest = match characters > MAX_ARGUMENTS {
         true => format!(
             "\nThese are the first {MAX_ARGUMENTS} of {}; the page of `serve` shows all.",
@@ -155,10 +155,4 @@ fn text_of(question: &Question) -> String {
         tool = one_line(tool),
         why = one_line(why),
     )
-}
-
-/// Marks of a block of code that the text cannot end.
-fn fence(text: &str) -> String {
-    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or_default();
-    "`".repeat(longest.max(2) + 1)
 }

@@ -73,10 +73,13 @@ impl EventReader {
     pub async fn next(&mut self, newest: Option<usize>) -> Result<Batch> {
         let (batch, cursor) = match &self.log {
             EventLog::Local(ring) => ring.after(self.cursor, newest).await,
-            EventLog::Shared(table) => table.after(self.cursor).await?,
+            EventLog::Shared(table) => {
+                let (batch, cursor) = table.after(self.cursor).await?;
+                (batch.newest(newest.unwrap_or(usize::MAX)), cursor)
+            }
         };
         self.cursor = cursor;
-        Ok(batch.newest(newest.unwrap_or(usize::MAX)))
+        Ok(batch)
     }
 }
 

@@ -38,12 +38,6 @@ fn date(date: &str) -> String {
 
 /// A code block whose fence does not occur in the text.
 fn fenced(text: &str, language: &str) -> String {
-    let mut longest = 2;
-    let mut run = 0;
-    for character in text.chars() {
-        run = if character == '`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    let fence = "`".repeat(longest + 1);
+    let fence = bub_types::text::fence(text);
     format!("\n{fence}{language}\n{}\n{fence}\n", text.trim_end())
 }

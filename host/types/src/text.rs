@@ -113,6 +113,12 @@ pub fn clipped(text: &str, max: usize) -> String {
     }
 }
 
+/// The marks of a block of code in Markdown that the text cannot end.
+pub fn fence(text: &str) -> String {
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat(longest.max(2) + 1)
+}
+
 /// A refused name or value, to be quoted in a message: its first `max` characters, with control characters, quotes and
 /// backslashes escaped.
 pub fn escaped(text: &str, max: usize) -> String {
