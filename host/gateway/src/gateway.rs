@@ -133,9 +133,26 @@ impl Gateway {
     /// The database of the workers cannot be read.
     pub async fn load_of(&self, session: &str) -> anyhow::Result<(bool, usize)> {
         match &self.cluster {
-            Some(cluster) => cluster.inbox.load(&tape_name(&self.host().workspace, session)).await,
+            Some(cluster) => {
+                let tape = tape_name(&self.host().workspace, session);
+                Ok(cluster.inbox.loads(&[&tape]).await?.remove(&tape).unwrap_or_default())
+            }
             None => Ok(self.session_queues.load(session)),
         }
+    }
+
+    /// As [`load_of`](Self::load_of), of sessions with these tapes, in order.
+    ///
+    /// # Errors
+    ///
+    /// The database of the workers cannot be read.
+    pub async fn loads_of(&self, sessions: &[(String, String)]) -> anyhow::Result<Vec<(bool, usize)>> {
+        let Some(cluster) = &self.cluster else {
+            return Ok(sessions.iter().map(|(session, _)| self.session_queues.load(session)).collect());
+        };
+        let tapes: Vec<&str> = sessions.iter().map(|(_, tape)| tape.as_str()).collect();
+        let loads = cluster.inbox.loads(&tapes).await?;
+        Ok(tapes.iter().map(|tape| loads.get(*tape).copied().unwrap_or_default()).collect())
     }
 
     /// A reader of the events after a cursor, or of those from now on.

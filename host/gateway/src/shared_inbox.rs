@@ -23,7 +23,7 @@ pub use elsewhere::ElsewhereTurn;
 pub(crate) use offers::{ALL, Ended, Offer};
 use parking_lot::Mutex;
 use rows::{bytes, json, number_of};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) use worker::{Membership, Worker};
 
@@ -118,13 +118,12 @@ impl SharedInbox {
         Ok((messages, outbounds))
     }
 
-    /// Whether a turn of the session runs at any worker, and how many messages wait.
-    pub(crate) async fn load(&self, tape: &str) -> Result<(bool, usize)> {
-        let statement = "SELECT coalesce(bool_or(state = 1), false), count(*) FILTER (WHERE state = 0) FROM message \
-                         WHERE tape = $1 AND state < 2";
-        let rows = self.rows(statement, &[&tape]).await?;
-        let row = rows.first().context("the database returned no row")?;
-        Ok((row.try_get(0)?, number_of(row, 1)?))
+    /// For the tapes of sessions that have messages: whether a turn runs at any worker, and how many messages wait.
+    pub(crate) async fn loads(&self, tapes: &[&str]) -> Result<HashMap<String, (bool, usize)>> {
+        let statement = "SELECT tape, bool_or(state = 1), count(*) FILTER (WHERE state = 0) FROM message \
+                         WHERE tape = ANY ($1) AND state < 2 GROUP BY tape";
+        let rows = self.rows(statement, &[&tapes]).await?;
+        rows.iter().map(|row| Ok((row.try_get(0)?, (row.try_get(1)?, number_of(row, 2)?)))).collect()
     }
 
     /// The number of messages that wait at any worker, the age of the oldest in seconds, and the number of leases.

@@ -14,7 +14,7 @@ mod snapshot;
 mod transfer;
 
 use bub_tape::{
-    Candidates, Commit, Condition, Entry, Erasure, Future, Hit, Info, Lookup, Outcome, Query, Search, Store,
+    Candidates, Commit, Condition, Entry, Erasure, Future, Hit, Info, Lookup, Outcome, Query, Revision, Search, Store,
     by_reading, check_tape_name,
 };
 
@@ -68,6 +68,10 @@ impl Store for PostgresStore {
 
     fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
         Box::pin(erase::erase(&self.database, self.fence.as_ref(), tape, erasure))
+    }
+
+    fn revisions<'a>(&'a self, tapes: &'a [String]) -> Future<'a, Vec<Option<Revision>>> {
+        Box::pin(read::revisions(&self.database, tapes))
     }
 
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {

@@ -39,6 +39,7 @@ use super::info::Info;
 use super::lock::{self, Lock, LockError, Queues};
 use super::lookup::Lookup;
 use super::name::{check_tape_name, family};
+use super::revision::Revision;
 use super::search::{Hit, Search};
 use super::section;
 use super::store::{Commit, Future, Outcome, Store};
@@ -157,6 +158,11 @@ impl Store for FileStore {
         check_tape_name(tape)?;
         let files = Arc::new(self.files.pinned(tape).map_err(failed("read", tape))?);
         Ok(Some(Arc::new(Self { files, queues: Arc::clone(&self.queues) })))
+    }
+
+    fn revisions<'a>(&'a self, tapes: &'a [String]) -> Future<'a, Vec<Option<Revision>>> {
+        let (files, tapes) = (Arc::clone(&self.files), tapes.to_owned());
+        Box::pin(run_blocking(move |_| tapes.iter().map(|tape| files.revision(tape)).collect()))
     }
 
     fn read_ahead(&self, tape: &str) {

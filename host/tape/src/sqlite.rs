@@ -24,6 +24,7 @@ use super::error::Result;
 use super::info::Info;
 use super::lookup::Lookup;
 use super::name::check_tape_name;
+use super::revision::Revision;
 use super::search::{Collector, Hit, Search};
 use super::store::{Commit, Future, Outcome, Store};
 use super::transaction::{self, ErasingTransaction};
@@ -137,6 +138,10 @@ impl Store for SqliteStore {
 
     fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {
         Box::pin(async move { self.database.look(tape, read::since_anchor).await })
+    }
+
+    fn revisions<'a>(&'a self, tapes: &'a [String]) -> Future<'a, Vec<Option<Revision>>> {
+        Box::pin(self.database.revisions(tapes.to_owned()))
     }
 
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {

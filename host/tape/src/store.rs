@@ -12,6 +12,7 @@ use super::info::Info;
 use super::lookup::Lookup;
 use super::name::family;
 use super::query::Query;
+use super::revision::Revision;
 use super::search::{Hit, Search};
 
 /// The return type of every operation of a [`Store`].
@@ -118,6 +119,12 @@ pub trait Store: Send + Sync {
 
     /// Invalidates caches after a write that bypassed this store.
     fn invalidate(&self) {}
+
+    /// A revision for each of these tapes and sidecars. `None`: the store cannot tell whether the tape is written, or it is
+    /// being written now, so that it must be read.
+    fn revisions<'a>(&'a self, tapes: &'a [String]) -> Future<'a, Vec<Option<Revision>>> {
+        Box::pin(async { Ok(vec![None; tapes.len()]) })
+    }
 
     /// Begins to read a tape that a turn will probably use, in the background. The turn meets a failure again.
     fn read_ahead(&self, _tape: &str) {}

@@ -12,6 +12,7 @@ use super::handle::Tape;
 use super::journal::{InterruptedSession, Journals, Recovered};
 use super::name::{check_tape_name, sidecar_name};
 use super::session::{SessionMark, name_session};
+use super::session_summaries::SummaryCache;
 use super::store::Store;
 use super::tape_copy::TapeCopy;
 
@@ -20,12 +21,13 @@ use super::tape_copy::TapeCopy;
 pub struct Tapes {
     store: Arc<dyn Store>,
     journals: Arc<Journals>,
+    pub(super) summaries: Arc<SummaryCache>,
 }
 
 impl Tapes {
     /// Tapes of `store`, with journals of turns in `journals`.
     pub fn new(store: Arc<dyn Store>, journals: Arc<Journals>) -> Self {
-        Self { store, journals }
+        Self { store, journals, summaries: Arc::default() }
     }
 
     /// The store.

@@ -11,6 +11,7 @@ pub mod histories;
 pub mod model;
 pub mod queries;
 pub mod resets;
+pub mod revisions;
 pub mod searches;
 pub mod zones;
 
@@ -90,6 +91,8 @@ macro_rules! conformance {
                 searches::words_of_every_length_and_script_are_found
                 searches::typing_errors_kinds_dates_and_limits_follow_the_rules_of_searches
                 searches::a_fork_is_searched_with_its_parent
+                revisions::a_revision_stays_until_the_next_write_of_any_process
+                revisions::summaries_that_are_kept_are_those_of_the_tapes
                 zones::the_complete_section_of_the_highest_version_applies
                 zones::a_fork_has_its_own_section_or_the_visible_part_of_its_parents
                 zones::a_search_can_exclude_earlier_versions_of_a_section

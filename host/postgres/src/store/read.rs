@@ -1,6 +1,8 @@
 //! Reads. Each is one statement that uses an index and reads no more rows than it returns.
 
-use bub_tape::{Entry, Info, Lookup, Result, check_tape_name};
+use std::collections::HashMap;
+
+use bub_tape::{Entry, Info, Lookup, Result, Revision, check_tape_name};
 
 use tokio_postgres::types::{ToSql, Type};
 
@@ -67,6 +69,23 @@ pub(super) async fn last_id(database: &Database, tape: &str) -> Result<u64> {
         Some(row) => number(row, 0),
         None => check_missing(database, tape).await.map(|()| 0),
     }
+}
+
+/// In one round trip for all.
+pub(super) async fn revisions(database: &Database, tapes: &[String]) -> Result<Vec<Option<Revision>>> {
+    tapes.iter().try_for_each(|tape| check_characters(tape))?;
+    let action = format!("read the tapes in `{}`", database.name());
+    let statement = "SELECT t.name, t.number, t.erasures, \
+                     (SELECT e.id FROM entry e WHERE e.tape = t.number ORDER BY e.id DESC LIMIT 1) \
+                     FROM tape t WHERE t.name = ANY ($1)";
+    let rows = database.query(&action, statement, &[&tapes]).await?;
+    let mut found = HashMap::with_capacity(rows.len());
+    for row in &rows {
+        let name: String = row.try_get(0).map_err(|_| super::row::damaged())?;
+        let state = (number(row, 1)?, number(row, 2)?, number(row, 3)?);
+        found.insert(name, Revision::of(state));
+    }
+    Ok(tapes.iter().map(|tape| Some(found.get(tape).copied().unwrap_or_else(|| Revision::of(())))).collect())
 }
 
 pub(super) async fn newest(

@@ -9,9 +9,8 @@ use axum::body::Body;
 use bub_config::Scope;
 use bub_gateway::HTTP;
 use bub_runtime::turn::TAINTED;
-use bub_tape::{Draft, SessionSummary, name_session, session_summary};
+use bub_tape::{Draft, SessionSummary, name_session};
 use bub_types::Principal;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,9 +19,6 @@ const MAX_BODY: usize = 1 << 20;
 
 /// The longest name of an anchor, in characters.
 const MAX_ANCHOR: usize = 200;
-
-/// Sessions that are summarized at once.
-const CONCURRENCY: usize = 8;
 
 /// `GET /v1/sessions`: the sessions that the token reaches, without those whose tapes are empty, as after an archive.
 pub(crate) async fn sessions(
@@ -37,9 +33,7 @@ pub(crate) async fn sessions(
         let found = api.gateway.sessions(&bearer.session_prefix, after.as_deref(), max + 1).await?;
         let is_last = found.len() <= max;
         after = found.last().map(|(session, _)| session.clone());
-        let rows = stream::iter(found).map(|(session, tape)| row(&api, session, tape)).buffered(CONCURRENCY);
-        let rows: Vec<_> = rows.try_collect().await?;
-        for row in rows.into_iter().flatten() {
+        for row in rows(&api, found).await? {
             if sessions.len() == max {
                 break 'pages true;
             }
@@ -52,25 +46,30 @@ pub(crate) async fn sessions(
     Ok(Json(json!({ "sessions": sessions, "more": has_more })))
 }
 
-/// `None`: the session has no entries, and no message of it waits.
-async fn row(api: &Api, session: String, tape: String) -> Result<Option<Value>, ApiError> {
-    let (is_running, waiting) = api.gateway.load_of(&session).await?;
-    let summary = session_summary(&api.gateway.host().tapes().open(&tape)?).await?;
-    if summary.entries == 0 && !is_running && waiting == 0 {
-        return Ok(None);
+/// The rows of those sessions that have entries, or messages that wait.
+async fn rows(api: &Api, sessions: Vec<(String, String)>) -> Result<Vec<Value>, ApiError> {
+    let loads = api.gateway.loads_of(&sessions).await?;
+    let tapes: Vec<String> = sessions.iter().map(|(_, tape)| tape.clone()).collect();
+    let summaries = api.gateway.host().tapes().session_summaries(&tapes).await?;
+    let mut rows = Vec::with_capacity(sessions.len());
+    for (((session, tape), (is_running, waiting)), summary) in sessions.into_iter().zip(loads).zip(summaries) {
+        let SessionSummary { name, first_words, entries, date, tokens, .. } = summary;
+        if entries == 0 && !is_running && waiting == 0 {
+            continue;
+        }
+        rows.push(json!({
+            "session_id": session,
+            "tape": tape,
+            "name": name,
+            "first_words": first_words,
+            "entries": entries,
+            "last_date": date,
+            "tokens": tokens,
+            "running": is_running,
+            "waiting": waiting,
+        }));
     }
-    let SessionSummary { name, first_words, entries, date, tokens, .. } = summary;
-    Ok(Some(json!({
-        "session_id": session,
-        "tape": tape,
-        "name": name,
-        "first_words": first_words,
-        "entries": entries,
-        "last_date": date,
-        "tokens": tokens,
-        "running": is_running,
-        "waiting": waiting,
-    })))
+    Ok(rows)
 }
 
 #[derive(Deserialize)]

@@ -1,12 +1,13 @@
 //! Reading a tape's file, from either end.
 
-use std::fs::File;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use super::super::entry::Entry;
 use super::super::error::Result;
 use super::super::name::check_tape_name;
+use super::super::revision::Revision;
 use super::directory::{Directory, failed};
 use super::numbered::{NumberedFile, NumberedLine, has_irregular_ids};
 
@@ -18,6 +19,17 @@ impl Directory {
             None => Ok(0),
         };
         last().map_err(failed("read", tape))
+    }
+
+    pub(super) fn revision(&self, tape: &str) -> Result<Option<Revision>> {
+        check_tape_name(tape)?;
+        let found = |path| match fs::metadata(path) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("read", tape)(error)),
+        };
+        // A write becomes visible by a change of the lock file alone.
+        Ok(Revision::of_files(&[found(self.path(tape, ""))?, found(self.lock_path(tape))?]))
     }
 
     pub(super) fn page(&self, tape: &str, after: u64, max: usize) -> Result<Vec<Entry>> {

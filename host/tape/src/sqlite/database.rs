@@ -14,6 +14,7 @@ use super::super::Durability;
 use super::super::error::{Error, Result};
 use super::super::name::check_tape_name;
 use super::super::network::network_file_system;
+use super::super::revision::Revision;
 use super::super::transaction::ErasingTransaction;
 use super::fault::{self, failed};
 use super::read::{self, TapeReader};
@@ -126,6 +127,18 @@ impl Database {
     pub(super) async fn names(&self, after: String, max: usize) -> Result<Vec<String>> {
         let action = format!("list the tapes in `{}`", self.path().display());
         self.read(action, move |connection, failed| read::names(connection, &after, max).map_err(failed)).await
+    }
+
+    pub(super) async fn revisions(&self, tapes: Vec<String>) -> Result<Vec<Option<Revision>>> {
+        let action = format!("read the tapes in `{}`", self.path().display());
+        let of = |connection: &Connection, tape: &str| match read::number(connection, tape)? {
+            Some(number) => read::revision(&TapeReader { connection, number }),
+            None => Ok(Some(Revision::of(()))),
+        };
+        let all = move |connection: &Connection, failed: &dyn Fn(rusqlite::Error) -> Error| {
+            tapes.iter().map(|tape| of(connection, tape).map_err(failed)).collect()
+        };
+        self.read(action, all).await
     }
 
     pub(super) async fn read<T: Send + 'static>(

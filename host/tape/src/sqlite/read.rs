@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use super::super::entry::Entry;
 use super::super::info::Info;
 use super::super::lookup::Lookup;
+use super::super::revision::Revision;
 
 /// Bits of the id in a `place`.
 pub(super) const SHIFT: u32 = 32;
@@ -96,6 +97,14 @@ pub(super) fn last_id(seen: &TapeReader<'_>) -> rusqlite::Result<u64> {
     let mut statement = seen.connection.prepare_cached(query)?;
     let last = statement.query_row((seen.place(0), seen.place(LARGEST_ID)), |row| row.get(0)).optional()?;
     Ok(last.map_or(0, id))
+}
+
+/// `None` after an erasure, until the next write has counted again.
+pub(super) fn revision(seen: &TapeReader<'_>) -> rusqlite::Result<Option<Revision>> {
+    let query = "SELECT info FROM tape WHERE number = ?";
+    let info: String = seen.connection.prepare_cached(query)?.query_row([seen.number], |row| row.get(0))?;
+    let last = last_id(seen)?;
+    Ok((!info.is_empty()).then(|| Revision::of((seen.number, last, info))))
 }
 
 pub(super) fn since_anchor(seen: &TapeReader<'_>) -> rusqlite::Result<Vec<Entry>> {

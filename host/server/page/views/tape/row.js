@@ -14,6 +14,7 @@ const HUES = { message: 0, system: 7, tool_call: 1, tool_result: 5, anchor: 3, e
 export const hueOf = (kind) => lookUp(HUES, kind, 7);
 
 const texts = new WeakMap();
+const NO_TEXTS = { name: '', summary: '', date: '' };
 
 // Texts are made once for each entry, because a row is rendered at each step of scrolling.
 function textsOf(entry) {
@@ -52,20 +53,18 @@ export function markOf(id, a, b) {
  * @param {object|null} mark
  */
 export function Row(entry, id, mark) {
-  if (!entry) {
-    return [h('span', { class: 't-mark' }), h('span', { class: 't-id' }, id ?? ''),
-      h('span', { class: entry === null ? 't-none' : 't-wait' }, entry === null ? t('no entry with this ID') : '')];
-  }
-  const { name, summary: text, date } = textsOf(entry);
-  const isDamaged = !entry.payload;
+  // All rows have the same elements, so that those that pass by and those that come to be known change texts alone.
+  const { name, summary: text, date } = entry ? textsOf(entry) : NO_TEXTS;
+  const isDamaged = entry && !entry.payload;
+  const state = entry ? '' : entry === null ? 't-none' : 't-wait';
   return [
     h('span', { class: `t-mark is-${mark?.name ?? 'none'}`, title: mark?.text }, mark?.sign ?? '', mark && h('span', { class: 'sr' }, ` ${mark.text} `)),
-    h('span', { class: 't-id' }, entry.id),
-    h('span', { class: 't-kind' }, h('i', { class: `swatch hue-${hueOf(entry.kind)}` }), oneLine(entry.kind, 24)),
-    h('span', { class: 't-text' },
+    h('span', { class: 't-id' }, entry?.id ?? id ?? ''),
+    h('span', { class: 't-kind' }, h('i', { class: entry ? `swatch hue-${hueOf(entry.kind)}` : '' }), entry ? oneLine(entry.kind, 24) : ''),
+    h('span', { class: `t-text ${state}` },
       isDamaged && h('b', { class: 'is-error' }, t('damaged'), ' '),
-      name && h('bdi', { class: 't-name', dir: 'auto' }, name), name && text && ' ',
-      h('bdi', { dir: 'auto' }, text)),
+      h('bdi', { class: 't-name', dir: 'auto' }, name ?? ''), ' ',
+      h('bdi', { dir: 'auto' }, entry === null ? t('no entry with this ID') : text)),
     h('span', { class: 't-date' }, date),
   ];
 }
