@@ -24,6 +24,7 @@ mod contracts;
 mod corpus;
 mod cycles;
 mod deadline;
+mod deferred_tools;
 mod denials;
 mod deploy;
 mod differences;

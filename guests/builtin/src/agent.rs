@@ -10,7 +10,7 @@ use crate::{AGENT, APPEND, TAPE, TOOLS, content, json, overflow, toolset};
 use bub_guest::model::Request;
 use bub_guest::tape::{Draft, Query};
 use bub_guest::tool::ToolSpec;
-use bub_guest::turn::StreamEvent;
+use bub_guest::turn::{StreamEvent, ToolCall};
 use bub_guest::{Error, ErrorKind, Prompt, Result, Tape, Turn};
 use serde_json::{Value, json};
 
@@ -30,11 +30,12 @@ pub fn run(turn: &Turn, prompt: &Prompt) -> Result<()> {
         turn.emit(&StreamEvent::Text(answer.to_owned()))?;
         return turn.emit(&last_event(answer, 0, None));
     }
+    let settings = Settings::of(turn)?;
     let mut agent = Agent {
         turn,
         tape: turn.tape(TAPE)?,
-        settings: Settings::of(turn)?,
-        tools: toolset::offered(turn)?,
+        tools: toolset::begin(turn, &settings)?.offered,
+        settings,
         asked: prompt,
         steering: Vec::new(),
         recorded: false,
@@ -225,7 +226,8 @@ impl Agent<'_> {
         if answer.calls.is_empty() {
             return Ok(Vec::new());
         }
-        let results = TOOLS.call(self.turn, &answer.calls)?;
+        let calls: Vec<ToolCall> = answer.calls.iter().map(toolset::meant).collect();
+        let results = TOOLS.call(self.turn, &calls)?;
         Ok(results.iter().map(record::result).collect())
     }
 

@@ -65,6 +65,7 @@ bub_guest::plugin! {
     tools: [
         tools::spill::read, tools::subagent::run, tools::help::help, tools::usage::usage, tools::session::quit,
         tools::session::model, tools::session::selector, tools::session::reasoning_effort, tools::session::name,
+        tools::search::search, tools::search::call,
     ],
 }
 

@@ -15,6 +15,8 @@ pub struct Settings {
     pub max_tokens: Option<u32>,
     /// The reasoning effort; `None`: the model's default.
     pub reasoning_effort: Option<String>,
+    /// The share of the context above which tools are deferred, in percent.
+    pub tool_budget: u64,
 }
 
 impl Settings {
@@ -31,7 +33,14 @@ impl Settings {
         };
         let max_tokens = number("max-tokens")?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let reasoning_effort = session::chosen_effort(turn)?;
-        Ok(Settings { model, max_steps: number("max-steps")?, max_tokens, reasoning_effort })
+        let tool_budget = match config::get_json("tool-budget").map(|text| json::value(&text)) {
+            None | Some(Value::Null) => 100,
+            Some(value) => {
+                let percent = value.as_u64().filter(|percent| *percent <= 100);
+                percent.ok_or_else(|| wrong("tool_budget", "a whole number from 0 to 100", &value))?
+            }
+        };
+        Ok(Settings { model, max_steps: number("max-steps")?, max_tokens, reasoning_effort, tool_budget })
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) struct File {
     pub(super) channels: BTreeMap<String, Channel>,
     pub(super) trusted_workspaces: Vec<PathBuf>,
     pub(super) spill_threshold: Option<u64>,
+    pub(super) tool_budget: Option<u8>,
+    pub(super) tools_always: Option<Vec<String>>,
     pub(super) tape_store: Option<String>,
     pub(super) plugin_store: Option<PluginStore>,
     pub(super) durability: Durability,

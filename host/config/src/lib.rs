@@ -69,6 +69,9 @@ pub const WORKSPACE_DIR: &str = ".bub";
 /// The default model: an embedded guest without a language model.
 pub const DEFAULT_MODEL: &str = "offline:demo";
 
+/// The share of a model's context, in percent, above which tools are deferred.
+pub const TOOL_BUDGET: u8 = 10;
+
 /// Tools that peers and anonymous senders may use by default: they read the conversation, skills and public pages.
 pub const OPEN_TOOLS: [&str; 4] = ["tape.info", "tape.search", "skill", "web.fetch"];
 
@@ -117,6 +120,10 @@ pub struct Config {
     limits: LimitsTable,
     /// Tool results of more tokens are spilled; 0: never.
     pub spill_threshold: u64,
+    /// The share of a model's context, in percent, above which tools are not sent but found by a search.
+    pub tool_budget: u8,
+    /// The tools that are always sent, each a name or a beginning with `*`; none: those of the builtin plugin's list.
+    pub tools_always: Option<Vec<String>>,
     /// Storage and durability of tapes.
     pub tapes: TapeSettings,
     /// Where plugins are kept; none: the default of [`Self::shares_plugins`].

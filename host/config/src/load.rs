@@ -5,7 +5,9 @@ use super::environment::{self, Environment};
 use super::file::{self, File, positive};
 use super::paths::{home_dir, sources};
 use super::tapes::{TapeSettings, TapeStorage};
-use super::{AnswerFormat, Config, DEFAULT_MODEL, Fingerprint, Plugin, PluginStore, Trusted, bub, providers};
+use super::{
+    AnswerFormat, Config, DEFAULT_MODEL, Fingerprint, Plugin, PluginStore, TOOL_BUDGET, Trusted, bub, providers,
+};
 use anyhow::{Context, Result};
 use bub_egress::secret::Secrets;
 use bub_redact::{Patterns, encodings};
@@ -107,6 +109,15 @@ impl Config {
              \"postgres://HOST/NAME\"`"
         );
         let spill_threshold = environment.number("SPILL_THRESHOLD")?.or(file.spill_threshold);
+        let tool_budget = match environment.number("TOOL_BUDGET")? {
+            Some(percent) => Some(u8::try_from(percent).unwrap_or(u8::MAX)),
+            None => file.tool_budget,
+        };
+        let tool_budget = tool_budget.unwrap_or(TOOL_BUDGET);
+        anyhow::ensure!(
+            tool_budget <= 100,
+            "`tool_budget` is a share of the model's context in percent, from 0 to 100, not `{tool_budget}`"
+        );
         let unread = bub::unread(&environment, &home);
         let mut exposed = Vec::new();
         if environment.access == Some(Access::ReadableByOthers) {
@@ -117,6 +128,8 @@ impl Config {
         }
         Ok(Self {
             spill_threshold: spill_threshold.unwrap_or(4096),
+            tool_budget,
+            tools_always: file.tools_always,
             tapes,
             plugin_store: file.plugin_store,
             database: Connection::default(),

@@ -57,6 +57,8 @@ impl Config {
             trusted_workspaces: vec![trial.workspace],
             limits: self.limits.with_turn_deadline(TURN_DEADLINE_MS),
             spill_threshold: self.spill_threshold,
+            tool_budget: self.tool_budget,
+            tools_always: self.tools_always.clone(),
             tapes: TapeSettings::new(&trial.home, None, Durability::default(), None, None, false, None)?,
             plugin_store: None,
             database: Connection::default(),

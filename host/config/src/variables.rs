@@ -25,7 +25,7 @@ const fn private(name: &'static str, about: &'static str) -> Variable {
 }
 
 /// All variables with fixed names.
-pub const VARIABLES: [Variable; 26] = [
+pub const VARIABLES: [Variable; 27] = [
     public(
         "ACTIVE_TIME_WINDOW",
         "Default of `channels.NAME.active_time_window`: seconds for which a group chat is followed after a message to the agent.",
@@ -72,6 +72,7 @@ pub const VARIABLES: [Variable; 26] = [
         "TELEGRAM_TOKEN",
         "Token of the Telegram bot; the same as `BUB_SECRET_TELEGRAM_TOKEN` for `api.telegram.org`.",
     ),
+    public("TOOL_BUDGET", "Overrides `tool_budget`."),
     public("VERBOSE", "Log level: 0 for warnings, 1 for information, 2 for everything. `RUST_LOG` overrides it."),
 ];
 

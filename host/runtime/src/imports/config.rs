@@ -17,6 +17,8 @@ impl Host for State {
             "providers" => Some(self.providers()),
             "max-steps" => config.max_steps.map(Value::from),
             "max-tokens" => Some(json!(config.model.max_tokens)),
+            "tool-budget" => Some(json!(config.tool_budget)),
+            "tools-always" => config.tools_always.as_ref().map(|tools| json!(tools)),
             _ => None,
         });
         Ok(value.map(|value| value.to_string()))

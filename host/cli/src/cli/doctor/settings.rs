@@ -4,7 +4,7 @@ mod mcp;
 mod server;
 
 use anyhow::Result;
-use bub_config::{Config, DEFAULT_MODEL, Limits, OPEN_TOOLS};
+use bub_config::{Config, DEFAULT_MODEL, Limits, OPEN_TOOLS, TOOL_BUDGET};
 use bub_permissions::policy::ApprovalMode;
 use bub_types::hook::Deadline;
 use serde_json::{Value, json};
@@ -60,6 +60,18 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             4096,
             config.spill_threshold,
             "tokens above which a tool's result is stored beside the tape; 0: never",
+        ),
+        key(
+            "tool_budget",
+            TOOL_BUDGET,
+            config.tool_budget,
+            "percent of the model's context above which tools are deferred: the model gets a few, and searches for the others",
+        ),
+        key(
+            "tools_always",
+            Value::Null,
+            json!(config.tools_always),
+            "tools that are never deferred, by name or by a beginning with `*`; those of the program itself unless set",
         ),
         key(
             "tape_store",
