@@ -153,3 +153,26 @@ fn a_reload_adds_the_tools_of_a_server_to_a_serve_that_runs() {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
 }
+
+#[test]
+fn doctor_says_what_is_wrong_with_a_server_without_starting_it() {
+    let home = super::with_server("good", "");
+    let well = home.bub(["doctor"]).finish();
+    assert!(well.stdout.contains("ok    mcp server `it`: 5 tools accepted"), "{well}");
+    assert_eq!(super::noted(&home, "starts"), [""; 0], "no server is started");
+    for (table, said) in [
+        ("command = \"no-such-program-\\u001b[2J\"", "wrong mcp server `other`: the program `no-such-program-"),
+        ("command = \"/etc/passwd\"", "the program `/etc/passwd` was not found"),
+        (
+            "url = \"https://example.org/mcp\"\n[mcp.other.headers]\nAuthorization = \"Bearer {{secret:gone}}\"",
+            "the secret `gone` does not exist; to set it: bub-wasm secret set gone",
+        ),
+        ("url = \"https://example.org/mcp\"", "note  mcp server `other`: none of its tools is accepted"),
+        ("url = \"https://example.org/mcp\"\ndigest = \"00\"", "mcp/other.json` is missing; to accept its tools again"),
+    ] {
+        let home = super::with_server("good", &format!("[mcp.other]\n{table}"));
+        let found = home.bub(["doctor"]).finish();
+        assert!(found.stdout.contains(said) && !found.stdout.contains('\u{1b}'), "{said}: {found}");
+        assert_eq!(found.code, Some(i32::from(!said.starts_with("note"))), "{found}");
+    }
+}

@@ -3,6 +3,7 @@
 mod bundle;
 mod database;
 mod grants;
+mod mcp;
 mod proxy;
 pub(crate) mod settings;
 mod tapes;
@@ -94,6 +95,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         diagnostics.extend(quarantined(&host));
     }
     diagnostics.extend(grants::diagnostics(&host));
+    diagnostics.extend(mcp::diagnostics(&host.config));
     diagnostics.push(trust(&host));
     diagnostics.extend(budget(&host).await);
     diagnostics.extend(database);
