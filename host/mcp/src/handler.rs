@@ -4,7 +4,8 @@ use super::MAX_CALLS;
 use super::carried::CarriedTaint;
 use super::connection::{Caller, Connection};
 use super::run::{Asked, run};
-use super::{resources, sessions, tools};
+use super::{resources, tools};
+use bub_runtime::host::newest_sessions;
 use bub_runtime::imports::toolbox::DirectCall;
 use bub_runtime::turn::session_taint;
 use bub_types::text::escaped;
@@ -178,7 +179,9 @@ impl<C: Connection> ServerHandler for McpServer<C> {
         caller.check_reads()?;
         // The semaphore is never closed.
         let _place = self.0.scans.acquire().await;
-        let sessions = sessions::newest(&caller.host(), caller.session_prefix()).await.map_err(storage)?;
+        let host = caller.host();
+        let listed = newest_sessions(&host, Some(&host.workspace), caller.session_prefix()).await;
+        let sessions = listed.map_err(storage)?;
         let mut result = ListResourcesResult::with_all_items(sessions.iter().map(resources::of_session).collect());
         if has_caches(&context) {
             (result.ttl_ms, result.cache_scope) = (Some(0), Some(CacheScope::Private));

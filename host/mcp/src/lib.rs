@@ -13,7 +13,6 @@ mod elicitation;
 mod handler;
 mod resources;
 mod run;
-mod sessions;
 mod stdio;
 mod tools;
 

@@ -1,8 +1,7 @@
 //! Tapes as resources: `bub://sessions/ID`, in pages of lines of JSON.
 
 use super::handler::storage;
-use super::sessions::Listed;
-use bub_runtime::host::Host;
+use bub_runtime::host::{Host, ListedSession};
 use bub_tape::{Entry, Tape, tape_name};
 use bub_types::text::{clipped, escaped, one_line};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -38,8 +37,8 @@ const NEXT: &str = "bub-wasm/next";
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':');
 
 /// A session as a resource.
-pub(crate) fn of_session(session: &Listed) -> Resource {
-    let Listed { id, about } = session;
+pub(crate) fn of_session(session: &ListedSession) -> Resource {
+    let ListedSession { id, about } = session;
     let mut resource = Resource::new(address(id), one_line(id)).with_mime_type(MIME);
     // Both are the words of a user.
     if let Some(title) = about.name.as_ref().or(about.first_words.as_ref()) {

@@ -1,6 +1,7 @@
 //! Messages as lines: one JSON object a line, of a bounded length and a bounded structure. What is no message is answered by
 //! an error, and costs nothing else.
 
+use bub_system::lines::BoundedLines;
 use bub_tape::json::Bounds;
 use parking_lot::Mutex as Locked;
 use rmcp::model::{ClientNotification, ErrorData, JsonRpcMessage, RequestId};
@@ -11,7 +12,7 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
@@ -28,16 +29,13 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// A client on a pair of streams.
 pub struct LineTransport<R, W> {
-    read: R,
+    lines: BoundedLines<R>,
     /// The requests without an answer.
     open: OpenRequests,
     /// Ends what still runs when the client has closed its end for long.
     ending: CancellationToken,
     /// When the client closed its end.
     closed: Option<Instant>,
-    line: Vec<u8>,
-    /// Whether the rest of a line that is too long is read and dropped.
-    is_discarding: bool,
     write: Arc<Mutex<W>>,
     /// Writes the error for what was refused last. A task, because `receive` may be dropped while it waits, and a line must
     /// be written whole.
@@ -49,7 +47,7 @@ impl<R: AsyncBufRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lin
     /// end are ended by `ending` after ten seconds.
     pub fn new(read: R, write: W, ending: CancellationToken) -> Self {
         let (write, open) = (Arc::new(Mutex::new(write)), OpenRequests::default());
-        Self { read, open, ending, closed: None, line: Vec::new(), is_discarding: false, write, refusing: None }
+        Self { lines: BoundedLines::new(read, MAX_LINE), open, ending, closed: None, write, refusing: None }
     }
 
     /// The client has closed its end: waits for the answers to its requests, for a while.
@@ -60,35 +58,9 @@ impl<R: AsyncBufRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lin
         }
     }
 
-    /// The next line without its end; none at the end of the stream. What follows the last end of a line is no message.
-    /// Cancel safe: a part of a line stays.
     async fn next_line(&mut self) -> io::Result<Option<Result<Vec<u8>, ErrorData>>> {
-        loop {
-            let available = self.read.fill_buf().await?;
-            if available.is_empty() {
-                return Ok(None);
-            }
-            let end = available.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(available.len(), |end| end + 1);
-            let is_too_long = self.line.len() + taken > MAX_LINE;
-            if !self.is_discarding && !is_too_long {
-                self.line.extend_from_slice(&available[..taken]);
-            }
-            self.read.consume(taken);
-            let was_discarding = self.is_discarding;
-            if is_too_long {
-                self.line = Vec::new();
-                self.is_discarding = true;
-            }
-            if end.is_none() {
-                continue;
-            }
-            if std::mem::take(&mut self.is_discarding) || was_discarding {
-                let message = format!("a message has at most {} MiB", MAX_LINE >> 20);
-                return Ok(Some(Err(ErrorData::invalid_request(message, None))));
-            }
-            return Ok(Some(Ok(std::mem::take(&mut self.line))));
-        }
+        let too_long = |_| ErrorData::invalid_request(format!("a message has at most {} MiB", MAX_LINE >> 20), None);
+        Ok(self.lines.next().await?.map(|line| line.map_err(too_long)))
     }
 
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {

@@ -8,4 +8,5 @@
 pub mod clock;
 pub mod environment;
 pub mod files;
+pub mod lines;
 pub mod process;

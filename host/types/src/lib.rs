@@ -34,7 +34,7 @@ pub use message::{
     CutOrder, Envelope, MediaItem, MediaKind, MessageKind, Passage, Principal, Prompt, Provenance, SystemPart,
 };
 pub use model::{ModelChoice, ModelOptions, StreamEvent};
-pub use session::{EPHEMERAL_PREFIX, is_ephemeral};
+pub use session::{EPHEMERAL_PREFIX, check_session_id, is_ephemeral};
 pub use tool::{Effect, ToolCall, ToolSpec};
 
 /// JSON as text, as in the contracts. This crate does not parse it.

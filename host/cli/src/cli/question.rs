@@ -6,10 +6,9 @@
 use super::style::Style;
 use super::{diff, text};
 use bub_runtime::channel::ApprovalRequest;
+use bub_system::files::read_inside;
 use serde_json::{Map, Value};
-use std::fs::File;
-use std::io::Read;
-use std::path::{Component, Path};
+use std::path::Path;
 
 /// Lines of a call that are shown; the number of further ones follows.
 const MAX_LINES: usize = 300;
@@ -90,7 +89,7 @@ fn call(question: &ApprovalRequest, workspace: &Path, width: usize, style: Style
     let change = match (said("old"), said("new"), said("path"), said("content")) {
         (Some(old), Some(new), ..) => Some((vec!["old", "new"], diff::lines(old, new, width, style))),
         (.., Some(path), Some(content)) if is_own("fs.write") => {
-            let before = before(workspace, path);
+            let before = read_inside(workspace, Path::new(path), MAX_FILE);
             Some((vec!["content"], diff::lines(before.as_deref().unwrap_or_default(), content, width, style)))
         }
         _ => None,
@@ -118,21 +117,4 @@ fn call(question: &ApprovalRequest, workspace: &Path, width: usize, style: Style
     }
     lines.extend(change);
     lines
-}
-
-/// The text of that file of the workspace; `None` if it does not exist, is not text, or is outside.
-fn before(workspace: &Path, path: &str) -> Option<String> {
-    let path = Path::new(path);
-    let inside = path.strip_prefix(workspace).unwrap_or(path);
-    if !inside.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-        return None;
-    }
-    let file = workspace.join(inside).canonicalize().ok().filter(|file| file.starts_with(workspace))?;
-    // Opening a pipe would block.
-    if !file.metadata().ok().is_some_and(|about| about.is_file() && about.len() <= MAX_FILE) {
-        return None;
-    }
-    let mut text = String::new();
-    File::open(file).ok()?.take(MAX_FILE).read_to_string(&mut text).ok()?;
-    Some(text)
 }

@@ -5,7 +5,7 @@ use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Reads the first `most` bytes of a regular file, and returns the opened file too. A pipe, a device or a directory is
 /// refused without blocking.
@@ -46,4 +46,17 @@ pub fn read_text(path: &Path, most: usize) -> Result<Option<(String, Access)>, S
     }
     let text = String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8"))?;
     Ok(Some((text, access)))
+}
+
+/// The text of a file below a directory, whose path is absolute and without links; none: it does not exist, is longer than
+/// `most` bytes or no text, or it, or what a link in its place leads to, is outside.
+pub fn read_inside(dir: &Path, file: &Path, most: u64) -> Option<String> {
+    let inside = file.strip_prefix(dir).unwrap_or(file);
+    if !inside.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return None;
+    }
+    let found = dir.join(inside).canonicalize().ok().filter(|found| found.starts_with(dir))?;
+    let most = usize::try_from(most).ok()?;
+    let (bytes, _) = read_regular(&found, most.saturating_add(1)).ok()?;
+    (bytes.len() <= most).then(|| String::from_utf8(bytes).ok())?
 }

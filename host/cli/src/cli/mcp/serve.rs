@@ -5,13 +5,13 @@ mod channel;
 
 use super::super::approval::Approval;
 use super::super::run::on_signal;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_mcp::rmcp::service::{QuitReason, ServerInitializeError, ServiceExt};
 use bub_mcp::{LineTransport, McpServer};
 use bub_runtime::approval_board::random_name;
 use bub_runtime::host::{Host, StartOptions};
-use bub_types::is_ephemeral;
+use bub_types::check_session_id;
 use caller::LocalConnection;
 use channel::OutOfTurn;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(in crate::cli) async fn run(arguments: Arguments, mut config: Config, worksp
         Some(session) => session,
         None => format!("{SESSION}{}", &random_name()?[..8]),
     };
-    check_session(&session)?;
+    check_session_id(&session).map_err(anyhow::Error::msg)?;
     config.make_home()?;
     config.warn_of_unread();
     arguments.approval.apply(&mut config);
@@ -81,13 +81,4 @@ async fn serve(connection: LocalConnection, ending: CancellationToken) -> Result
         QuitReason::JoinError(error) => Err(error).context("an answer was not sent"),
         _ => Ok(()),
     }
-}
-
-fn check_session(session: &str) -> Result<()> {
-    let is_plain = (1..=256).contains(&session.len()) && !session.chars().any(char::is_control);
-    ensure!(
-        is_plain && !is_ephemeral(session),
-        "a session's id has 1 to 256 bytes, no control characters, and does not begin with `temp/`"
-    );
-    Ok(())
 }

@@ -1,7 +1,6 @@
 //! The client of this process, whose turns run here.
 
 use super::channel::TurnChannel;
-use super::check_session;
 use bub_config::Commands;
 use bub_mcp::rmcp::ErrorData;
 use bub_mcp::rmcp::model::Extensions;
@@ -11,7 +10,7 @@ use bub_runtime::error::Failure;
 use bub_runtime::host::Host;
 use bub_runtime::imports::toolbox::call_directly;
 use bub_runtime::turn::{Identity, TurnOptions, run_turn};
-use bub_types::{Error, ErrorKind, MessageKind, Principal};
+use bub_types::{Error, ErrorKind, MessageKind, Principal, check_session_id};
 use parking_lot::Mutex as Locked;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -81,7 +80,7 @@ impl Caller for LocalConnection {
     }
 
     fn check_session(&self, session: &str) -> Result<(), ErrorData> {
-        check_session(session).map_err(|error| ErrorData::invalid_params(error.to_string(), None))
+        check_session_id(session).map_err(|error| ErrorData::invalid_params(error, None))
     }
 
     async fn run(&self, work: Work) -> Result<Outcome, ErrorData> {

@@ -1,9 +1,10 @@
-//! The newest sessions of a workspace, without reading whole tapes.
+//! The newest sessions, without reading whole tapes.
 
-use bub_runtime::host::Host;
+use super::data::Host;
 use bub_tape::{SessionSummary, is_workspace_tape, session_summary, tape_name};
 use bub_types::is_ephemeral;
 use jiff::Timestamp;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Sessions that are listed.
@@ -19,30 +20,46 @@ const STEP: usize = 1000;
 const KNOWN: [&str; 2] = ["cli:local", "cli_session"];
 
 /// A session with its tape.
-pub(crate) struct Listed {
-    pub(crate) id: String,
-    pub(crate) about: SessionSummary,
+#[derive(Debug, Clone)]
+pub struct ListedSession {
+    /// Its id.
+    pub id: String,
+    /// What its tape says of it.
+    pub about: SessionSummary,
 }
 
-/// The newest sessions of the host's workspace whose ids begin with the prefix, newest first.
-pub(crate) async fn newest(host: &Arc<Host>, prefix: &str) -> bub_tape::Result<Vec<Listed>> {
+/// The newest sessions of that workspace, or of all, whose ids begin with the prefix, newest first. The workspace's path is
+/// absolute and without links.
+///
+/// # Errors
+///
+/// The tapes cannot be read.
+pub async fn newest_sessions(
+    host: &Arc<Host>,
+    workspace: Option<&Path>,
+    prefix: &str,
+) -> bub_tape::Result<Vec<ListedSession>> {
     let tapes = host.tapes();
     // The name of a tape begins with a digest of its workspace.
-    let own = tape_name(&host.workspace, "");
-    let own = own.split_once("__").map_or("", |(half, _)| half);
+    let own = workspace.map(|workspace| tape_name(workspace, ""));
+    let own = own.as_ref().map(|own| own.split_once("__").map_or("", |(half, _)| half));
+    let is_of_workspace = |name: &String| match own {
+        Some(own) => name.split_once("__").is_some_and(|(half, _)| half == own),
+        None => name.contains("__"),
+    };
     let (mut dated, mut after) = (Vec::new(), None::<String>);
     loop {
         let names = tapes.store().list(after.as_deref(), STEP).await?;
         let Some(last) = names.last() else { break };
         after = Some(last.clone());
-        let of_workspace = names.into_iter().filter(|name| name.split_once("__").is_some_and(|(half, _)| half == own));
-        for name in of_workspace.filter(|name| !is_workspace_tape(name)) {
+        let wanted = names.into_iter().filter(is_of_workspace);
+        for name in wanted.filter(|name| !is_workspace_tape(name)) {
             if let Some(last) = tapes.store().tail(&name, None, 1).await?.pop() {
                 dated.push((last.date.parse().unwrap_or(Timestamp::UNIX_EPOCH), name));
             }
         }
         if dated.len() >= MAX_TAPES {
-            tracing::warn!("the tapes behind the first {MAX_TAPES} of this workspace are not listed as resources");
+            tracing::warn!("the tapes behind the first {MAX_TAPES} are not listed");
             break;
         }
     }
@@ -54,10 +71,11 @@ pub(crate) async fn newest(host: &Arc<Host>, prefix: &str) -> bub_tape::Result<V
             break;
         }
         let about = session_summary(&tapes.open(&name)?).await?;
-        let known = || KNOWN.into_iter().find(|id| tape_name(&host.workspace, id) == name).map(str::to_owned);
+        let known =
+            || workspace.and_then(|own| KNOWN.into_iter().find(|id| tape_name(own, id) == name)).map(str::to_owned);
         let Some(id) = about.mark.as_ref().map(|mark| mark.id.clone()).or_else(known) else { continue };
         if id.starts_with(prefix) && !is_ephemeral(&id) && !id.is_empty() {
-            sessions.push(Listed { id, about });
+            sessions.push(ListedSession { id, about });
         }
     }
     Ok(sessions)
