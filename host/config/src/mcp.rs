@@ -53,6 +53,9 @@ pub struct McpServer {
     pub trust_annotations: bool,
     /// SHA-256 of the list of tools that the user has accepted, in hex.
     pub digest: Option<String>,
+    /// That list itself, where it is in no file: of a server that a client brings for its session.
+    #[serde(skip)]
+    pub list: Option<String>,
 }
 
 /// An effect, as users write it.
@@ -93,6 +96,7 @@ impl Default for McpServer {
             effects: BTreeMap::new(),
             trust_annotations: false,
             digest: None,
+            list: None,
         }
     }
 }

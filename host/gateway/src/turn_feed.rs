@@ -79,8 +79,9 @@ impl StreamItem {
             TurnEvent::ToolBegins { call, name, arguments, .. } => {
                 Self::ToolBegins { call: *call, name: name.clone(), arguments: arguments.clone() }
             }
-            TurnEvent::ToolEnds { call, took, error } => {
-                Self::ToolEnds { call: *call, took_ms: milliseconds(took), error: error.clone() }
+            TurnEvent::ToolEnds { call, took, outcome } => {
+                let error = outcome.as_ref().err().cloned();
+                Self::ToolEnds { call: *call, took_ms: milliseconds(took), error }
             }
         })
     }

@@ -136,10 +136,10 @@ impl Progress {
                 self.say(format!("the model is asked again in {:.1} s: {why}", pause.as_secs_f64())).await;
             }
             TurnEvent::ToolBegins { name, .. } => self.say(format!("calls `{}`", one_line(&name))).await,
-            TurnEvent::ToolEnds { took, error: None, .. } => {
+            TurnEvent::ToolEnds { took, outcome: Ok(_), .. } => {
                 self.say(format!("the tool answered after {} ms", took.as_millis())).await;
             }
-            TurnEvent::ToolEnds { error: Some(error), .. } => {
+            TurnEvent::ToolEnds { outcome: Err(error), .. } => {
                 self.say(format!("the tool failed: {}", clipped(&one_line(&error), 300))).await;
             }
         }

@@ -52,7 +52,7 @@ pub struct Question {
     pub ends_with_trust: bool,
     /// When it was asked.
     pub asked: Timestamp,
-    /// The kind of process that asks: `serve`, `chat` or `mcp`.
+    /// The kind of process that asks: `serve`, `chat`, `mcp` or `acp`.
     pub source: String,
 }
 

@@ -17,7 +17,7 @@ pub use provenance::foreign;
 pub use provenance::{foreign_passage, shown, shown_passage};
 
 /// The names of the program's own channels, which no plugin's may have.
-pub const OWN: [&str; 3] = ["cli", "http", "mcp"];
+pub const OWN: [&str; 4] = ["acp", "cli", "http", "mcp"];
 
 /// Takes outbound envelopes.
 pub trait Channel: Send + Sync {

@@ -2,6 +2,7 @@
 //! concern), how it begins and ends, turns inside turns, previews and replays.
 
 mod after_answer;
+mod approval;
 mod audit;
 mod auditing;
 mod begin;
@@ -43,7 +44,10 @@ pub use denial::{Denial, DenialReason};
 pub use direct::{DirectFuture, DirectStage, run_direct};
 pub use lookups::lookups;
 pub use message_cache::Message;
-pub use options::{AttributedMessage, Cancel, Identity, Listener, Permit, Steering, TurnEvent, TurnOptions};
+pub use options::{
+    ApprovalRules, AttributedMessage, CallObserver, Cancel, Identity, Listener, Permit, Steering, TurnEvent,
+    TurnOptions,
+};
 pub use pipeline::{TurnResult, resolve_session, run_turn};
 pub use preview::{Preview, Requester};
 pub use prompt_cache::{SystemPrompt, WrittenPart};

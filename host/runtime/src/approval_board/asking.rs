@@ -96,7 +96,7 @@ async fn race(
             tokio::select! {
                 here = here => {
                     let Some(decision) = here else { return Ok(None) };
-                    let made = Decision { decision, by: "the terminal".to_owned() };
+                    let made = Decision { decision, by: place(source).to_owned() };
                     match board.decide(&question.id, &made).await {
                         Ok(Decided::Already(before)) => Some(before),
                         Ok(Decided::First) => Some(made),
@@ -114,6 +114,15 @@ async fn race(
     let answered = RuntimeEvent::ApprovalAnswered { id: question.id.clone(), decision: decision.name(), by };
     host.events.publish(answered, session);
     Ok(Some(decision))
+}
+
+/// Where the channel's own answer was given.
+fn place(source: &str) -> &'static str {
+    match source {
+        "acp" => "the editor",
+        "mcp" => "the client",
+        _ => "the terminal",
+    }
 }
 
 /// Posts a question, and waits for a decision. `None`: no approver reaches the session, or all have left.

@@ -119,7 +119,17 @@ impl Host {
     /// Fails if the program would not start with this configuration. Nothing changes then.
     pub async fn with_config(self: &Arc<Self>, config: Config) -> Result<Arc<Self>> {
         config.warn_of_exposed();
-        let host = Arc::new(Self {
+        let host = Arc::new(self.sharing(config)?);
+        let query = LoadQuery(host.clone());
+        host.registry.lock().await.renew_embedded(&host.load_context(&query, Opening::Files)).await?;
+        host.reload_plugins(Opening::Files).await;
+        host.servers.retain(|name| host.config.mcp_servers().any(|(configured, _)| configured == name));
+        Ok(host)
+    }
+
+    /// A host with that configuration and the same services.
+    fn sharing(&self, config: Config) -> Result<Self> {
+        Ok(Self {
             model: Client::new(config.model.clone())?,
             budget: self.budget.with_config(&config),
             config,
@@ -147,11 +157,39 @@ impl Host {
             plugins: self.plugins.clone(),
             registry: self.registry.clone(),
             is_short: self.is_short,
+        })
+    }
+
+    /// Creates a host for another workspace, or with servers of its own, in the same process: it shares the services of this
+    /// one, and has its own set of plugins. Settings that cannot change while the program runs must be those of this one.
+    /// `channel` receives envelopes that no plugin delivers.
+    ///
+    /// # Errors
+    /// Fails if the workspace is not a directory, or the program would not start with this configuration.
+    pub async fn beside(
+        self: &Arc<Self>,
+        config: Config,
+        workspace: &Path,
+        channel: Box<dyn Channel>,
+    ) -> Result<Arc<Self>> {
+        let workspace = workspace_dir(workspace)?;
+        let host = Arc::new(Self {
+            workspace,
+            grants: Arc::new(GrantRegistry::new(&config)),
+            protection: Arc::new(ProtectionCache::default()),
+            // Sessions have the same ids in other workspaces.
+            approvals: Arc::new(Approvals::default()),
+            post_turn_tasks: Arc::new(PostTurnTasks::default()),
+            servers: Arc::new(Servers::default()),
+            channel: Arc::from(channel),
+            plugins: Arc::default(),
+            registry: Arc::default(),
+            ..self.sharing(config)?
         });
-        let query = LoadQuery(host.clone());
-        host.registry.lock().await.renew_embedded(&host.load_context(&query, Opening::Files)).await?;
-        host.reload_plugins(Opening::Files).await;
-        host.servers.retain(|name| host.config.mcp_servers().any(|(configured, _)| configured == name));
+        host.reload_plugins(Opening::AtFirstCall).await;
+        if let Some((name, reason)) = &host.plugins().broken {
+            anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
+        }
         Ok(host)
     }
 

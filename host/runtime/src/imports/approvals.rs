@@ -70,7 +70,7 @@ pub(super) async fn consent(
     if open.is_empty() {
         return Ok(());
     }
-    if host.config.policy.allows(effect_name(effect)) {
+    if turn.is_approved(effect_name(effect)) {
         return Ok(());
     }
     let question = ApprovalRequest {

@@ -99,7 +99,7 @@ async fn open_server(host: &Host, name: &str) -> std::result::Result<process::Se
     let server = configured(host, name)?;
     let own = server_variables(host, name, server)?;
     // Another configuration of the same name, or another secret in it, is another server.
-    let started_with = McpServer { effects: BTreeMap::new(), digest: None, ..server.clone() };
+    let started_with = McpServer { effects: BTreeMap::new(), digest: None, list: None, ..server.clone() };
     let version = digest(format!("{started_with:?}{own:?}").as_bytes());
     let Some(McpTransport::Program(command)) = server.transport() else {
         let spec = ServerSpec { name, version: &version, program: None };

@@ -63,10 +63,10 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
         return Err(error);
     }
     let tainted = turn.tainted();
-    let policy = &turn.scope.host.config.policy;
+    let (policy, mode) = (&turn.scope.host.config.policy, turn.approval_mode());
     let input = PolicyInput {
         principal: turn.principal(),
-        mode: policy.approve,
+        mode,
         asks_destructive: policy.ask_destructive,
         taint: tainted.as_deref(),
         declared: Effect::Read,
@@ -97,10 +97,8 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
             consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, TOOL, error))
         }
         Verdict::Deny if turn.principal() == Principal::Owner => {
-            let error = Error::denied(format!(
-                "session `{shown}` is not this turn's own, and the approval mode is `{}`",
-                policy.approve
-            ));
+            let error =
+                Error::denied(format!("session `{shown}` is not this turn's own, and the approval mode is `{mode}`"));
             turn.denied_call(DenialReason::Approval, &plugin.name, TOOL, &error);
             Err(error)
         }

@@ -118,6 +118,9 @@ impl McpList {
     /// The file is missing, or is not what was accepted.
     pub fn accepted(config: &Config, name: &str, server: &McpServer) -> Result<Option<Self>, String> {
         let Some(accepted) = &server.digest else { return Ok(None) };
+        if let Some(list) = &server.list {
+            return Self::parse(list).map(Some);
+        }
         let path = config.mcp_list(name);
         let (text, _) = read_text(&path, MAX_LIST)?.ok_or_else(|| format!("`{}` is missing", path.display()))?;
         if digest(text.as_bytes()) != *accepted {

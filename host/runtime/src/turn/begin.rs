@@ -91,6 +91,7 @@ impl Turn {
                 .as_ref()
                 .map_or_else(String::new, |identity| identity.session_prefix.clone()),
             streamed: StreamedOutput::default(),
+            finish_reason: None,
             settled: false,
             audit: Audit::new(Taint::new(taint(principal, &message, options.identity.as_ref()))),
         };

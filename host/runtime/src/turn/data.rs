@@ -102,6 +102,8 @@ pub(super) struct Progress {
     /// The prefix of all session ids that every sender in the turn can reach.
     pub(super) session_prefix: String,
     pub(super) streamed: StreamedOutput,
+    /// Why the latest model call of the agent loop ended.
+    pub(super) finish_reason: Option<String>,
     /// Whether the turn's writes are on the tape.
     pub(super) settled: bool,
     /// Events about the turn for the tape, outside of the conversation.

@@ -28,13 +28,18 @@ impl Turn {
     pub async fn publish_tool_event(&self, turn_event: TurnEvent) {
         let event = match &turn_event {
             TurnEvent::ToolBegins { name, .. } => Some(RuntimeEvent::ToolBegins { tool: name.clone() }),
-            TurnEvent::ToolEnds { took, error, .. } => {
-                Some(RuntimeEvent::ToolEnds { took: *took, error: error.clone() })
+            TurnEvent::ToolEnds { took, outcome, .. } => {
+                Some(RuntimeEvent::ToolEnds { took: *took, error: outcome.as_ref().err().cloned() })
             }
             TurnEvent::Event(_) | TurnEvent::Retry { .. } => None,
         };
         if let Some(event) = event {
             self.scope.host.events.publish(event, &self.outermost().session_id);
+        }
+        if let (TurnEvent::ToolBegins { call, name, arguments, .. }, Some(observer)) =
+            (&turn_event, &self.outermost().options.call_observer)
+        {
+            observer(*call, name, arguments);
         }
         if let Some(listener) = &self.outermost().options.listener {
             // A listener that is gone does not affect the tool.

@@ -2,6 +2,7 @@
 
 use crate::channel::Channel;
 use bub_config::Commands;
+use bub_permissions::policy::ApprovalMode;
 use bub_tape::Draft;
 use bub_types::{Envelope, Principal, StreamEvent};
 use parking_lot::{Mutex, MutexGuard};
@@ -42,8 +43,8 @@ pub enum TurnEvent {
         call: u64,
         /// How long it took, including the approval.
         took: Duration,
-        /// The error, if the call failed.
-        error: Option<String>,
+        /// Its result as the model gets it, JSON, or the error's message.
+        outcome: Result<String, String>,
     },
 }
 
@@ -130,6 +131,19 @@ impl Steering {
     }
 }
 
+/// Is told of each tool call of a turn, turns inside of it included, before anything of the call is done: its number, its
+/// tool's dotted name, and its arguments. It must not block for long.
+pub type CallObserver = Arc<dyn Fn(u64, &str, &str) + Send + Sync>;
+
+/// When tool calls need the owner's approval, in place of what `[policy]` and the command line say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalRules {
+    /// The mode.
+    pub mode: ApprovalMode,
+    /// Effects that are approved in advance.
+    pub allowed: Vec<String>,
+}
+
 /// Whether a turn may begin.
 pub type Permit = Arc<dyn Fn() -> bool + Send + Sync>;
 
@@ -145,6 +159,8 @@ pub struct TurnOptions {
     pub(super) identity: Option<Identity>,
     channel: Option<Arc<dyn Channel>>,
     session: Option<String>,
+    pub(super) approval: Option<watch::Receiver<ApprovalRules>>,
+    pub(super) call_observer: Option<CallObserver>,
     /// The history that an ephemeral session starts with.
     earlier: Vec<Draft>,
     /// Whether the turn has no message and no model.
@@ -163,6 +179,8 @@ impl TurnOptions {
             identity: None,
             channel: None,
             session: None,
+            approval: None,
+            call_observer: None,
             earlier: Vec::new(),
             is_direct: false,
         }
@@ -207,6 +225,18 @@ impl TurnOptions {
     #[must_use]
     pub fn with_session(self, session: String) -> Self {
         Self { session: Some(session), ..self }
+    }
+
+    /// Sets when tool calls need approval. A change holds for the calls that follow it.
+    #[must_use]
+    pub fn with_approval(self, approval: watch::Receiver<ApprovalRules>) -> Self {
+        Self { approval: Some(approval), ..self }
+    }
+
+    /// Tells `observer` of each tool call before it is made.
+    #[must_use]
+    pub fn with_call_observer(self, observer: CallObserver) -> Self {
+        Self { call_observer: Some(observer), ..self }
     }
 
     /// Sets the history that an ephemeral session starts with.

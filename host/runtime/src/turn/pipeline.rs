@@ -8,7 +8,6 @@ use crate::channel::{reply, shown};
 use crate::error::Failure;
 use crate::hooks;
 use crate::host::Host;
-use bub_model::usage::Tokens;
 use bub_types::{Envelope, Prompt};
 use std::sync::Arc;
 
@@ -23,8 +22,10 @@ pub struct TurnResult {
     pub outbounds: Vec<Envelope>,
     /// The ids of its model calls, as in the meta of the entries that they wrote.
     pub run_ids: Vec<String>,
+    /// Why its latest model call ended, as the provider said.
+    pub finish_reason: Option<String>,
     /// Tokens of its model calls, turns inside of it included.
-    pub usage: Tokens,
+    pub usage: bub_model::usage::Tokens,
 }
 
 /// Runs one turn. If it fails, the tape keeps what was written, the observers of `on-error` are notified, and the
@@ -90,8 +91,8 @@ async fn stages(turn: &Arc<Turn>, direct: Option<DirectStage<'_>>) -> Result<Tur
         None => turn.finalize_late(turn.or_cancelled(answer(turn, &output)).await).await?,
     };
     tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
-    let (run_ids, usage) = (turn.run_ids(), turn.spent());
-    Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds, run_ids, usage })
+    let (run_ids, usage, finish_reason) = (turn.run_ids(), turn.spent(), turn.finish_reason());
+    Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds, run_ids, finish_reason, usage })
 }
 
 /// The stages up to the model's answer. `save-state` runs exactly once when the model stage was entered, however it

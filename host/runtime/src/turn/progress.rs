@@ -87,6 +87,16 @@ impl Turn {
         (progress.streamed.text.clone(), progress.streamed.events)
     }
 
+    /// Records why a model call of the agent loop ended.
+    pub fn note_finish_reason(&self, reason: &str) {
+        self.progress().finish_reason = Some(reason.to_owned());
+    }
+
+    /// Why the latest model call of the agent loop ended, as its provider said: `stop`, `length`, `content_filter`.
+    pub fn finish_reason(&self) -> Option<String> {
+        self.progress().finish_reason.clone()
+    }
+
     /// The turn as hooks see it, as JSON, for crash reports.
     pub fn snapshot(&self) -> Value {
         serde_json::json!({

@@ -137,7 +137,8 @@ impl View {
                 let began = Instant::now();
                 self.tools.insert(call, Running { name, brief, arguments, is_shown: false, nested, began });
             }
-            TurnEvent::ToolEnds { call, took, error } => {
+            TurnEvent::ToolEnds { call, took, outcome } => {
+                let error = outcome.err();
                 let Some(Running { brief, arguments, is_shown, nested, began, .. }) = self.tools.remove(&call) else {
                     return;
                 };

@@ -72,7 +72,8 @@ impl Output {
             TurnEvent::ToolBegins { call, name, arguments, .. } => {
                 self.running.insert(call, (name, arguments));
             }
-            TurnEvent::ToolEnds { call, took, error } => {
+            TurnEvent::ToolEnds { call, took, outcome } => {
+                let error = outcome.err();
                 let Some((name, arguments)) = self.running.remove(&call) else { return Ok(()) };
                 self.tool(&name, &arguments, took, error.as_deref())?;
                 if self.tools.len() < MAX_TOOLS && self.format == AnswerFormat::Json {

@@ -56,6 +56,10 @@ impl<'a> ResponseRecorder<'a> {
             }
             Event::ToolCalls(calls) => self.tool_calls.extend(calls.iter().cloned().map(into_call)),
             Event::Usage(usage) => self.usage = Some(usage.clone()),
+            // Of the calls of the agent loop itself.
+            Event::Finish(reason) if self.turn.is_streaming(&self.caller.plugin.name) => {
+                self.turn.note_finish_reason(reason);
+            }
             Event::Reasoning(_) | Event::Finish(_) => {}
         }
         self.listener.send(Ok(event)).await.map_err(|_| Error::cancelled())

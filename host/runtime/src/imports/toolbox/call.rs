@@ -28,8 +28,8 @@ pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<
     let (name, arguments) = (call.name.clone(), call.arguments.clone());
     turn.publish_tool_event(TurnEvent::ToolBegins { call: number, name, arguments, nested: turn.nesting() }).await;
     let outcome = intercepted(turn, depth, call).await;
-    let error = outcome.as_ref().err().map(|error| error.message.clone());
-    turn.publish_tool_event(TurnEvent::ToolEnds { call: number, took: began.elapsed(), error }).await;
+    let told = outcome.clone().map_err(|error| error.message);
+    turn.publish_tool_event(TurnEvent::ToolEnds { call: number, took: began.elapsed(), outcome: told }).await;
     outcome
 }
 

@@ -27,9 +27,9 @@ pub(super) async fn allowed(
     let mut askers: Vec<_> = guest_closure.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
     let is_typed = turn.is_typed(depth);
     let tainted = turn.tainted();
-    let policy = &config.policy;
+    let (policy, mode) = (&config.policy, turn.approval_mode());
     // A clean owner may mostly do everything, so that nothing has to be found out about the call.
-    let mut flows = match (turn.principal(), &tainted, policy.approve) {
+    let mut flows = match (turn.principal(), &tainted, mode) {
         (Principal::Owner, None, ApprovalMode::Auto) | (Principal::Owner, _, ApprovalMode::All) => Vec::new(),
         _ => flows(turn, plugin, tool, arguments).await?,
     };
@@ -38,7 +38,7 @@ pub(super) async fn allowed(
     }
     let input = PolicyInput {
         principal: turn.principal(),
-        mode: policy.approve,
+        mode,
         asks_destructive: policy.ask_destructive,
         taint: tainted.as_deref(),
         declared: tool.effect,
@@ -64,7 +64,7 @@ pub(super) async fn allowed(
         }
         Verdict::Deny if turn.principal() == Principal::Owner => {
             let effect = effect_name(decision.effect);
-            let why = format!("the approval mode is `{}`", policy.approve);
+            let why = format!("the approval mode is `{mode}`");
             let name = model_name(&tool.name);
             let error = Error::denied(format!("`{name}` would {effect}, and {why}; only calls that read are made"));
             turn.scope
