@@ -36,6 +36,7 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md",
+    guide_acp: "docs/src/guide/acp.md",
     guide_approvals: "docs/src/guide/approvals.md",
     guide_channels: "docs/src/guide/channels.md",
     guide_configuration: "docs/src/guide/configuration.md",

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 /// The crates that know WebAssembly. All others can be built and tested without wasmtime, and without the guests that
 /// `bub-tests` builds.
-const WASM: [&str; 6] = ["cli", "gateway", "mcp", "runtime", "server", "types"];
+const WASM: [&str; 7] = ["acp", "cli", "gateway", "mcp", "runtime", "server", "types"];
 
 #[test]
 fn only_the_runtime_and_the_crates_above_it_use_wasmtime() {
     for (name, manifest) in manifests() {
-        let names_wasm = ["wasmtime", "wasmparser", "bub-runtime", "bub-gateway", "bub-mcp", "bub-server", "bub-tests"]
-            .iter()
-            .any(|dependency| manifest.lines().any(|line| line.split(['.', ' ']).next() == Some(*dependency)));
+        let names_wasm =
+            ["wasmtime", "wasmparser", "bub-runtime", "bub-gateway", "bub-acp", "bub-mcp", "bub-server", "bub-tests"]
+                .iter()
+                .any(|dependency| manifest.lines().any(|line| line.split(['.', ' ']).next() == Some(*dependency)));
         assert!(!names_wasm || WASM.contains(&name.as_str()), "`bub-{name}` depends on wasm");
     }
 }

@@ -1,6 +1,7 @@
 //! The tests of the whole program, in one binary. Each starts the program as a person does; the model is a server on
 //! loopback that says what the test gives it to say.
 
+mod acp;
 mod agents_file;
 mod anthropic;
 mod approvals;

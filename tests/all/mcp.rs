@@ -122,13 +122,13 @@ fn secret(home: &Home, name: &str, value: &str, hosts: &[&str]) {
 }
 
 /// A server over HTTP, which ends with it.
-struct Web {
+pub(crate) struct Web {
     child: Child,
-    base: String,
+    pub(crate) base: String,
 }
 
 impl Web {
-    fn start(home: &Home, habit: &str) -> Self {
+    pub(crate) fn start(home: &Home, habit: &str) -> Self {
         let state = state(home);
         let file = state.join("port");
         let arguments =

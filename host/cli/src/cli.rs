@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod acp;
 mod approval;
 mod chat;
 mod command;
@@ -85,6 +86,8 @@ enum Command {
     Plugin(plugin::Arguments),
     /// Use servers of the Model Context Protocol, or be one
     Mcp(mcp::Arguments),
+    /// Be the agent of an editor, over the Agent Client Protocol on standard input and output
+    Acp(acp::Arguments),
     /// Store secrets that plugins can name and never see
     Secret(secret::Arguments),
     /// Read, search, fork, reset, export and verify tapes
@@ -151,9 +154,12 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     let runtime = runtime.enable_all().build()?;
     let outcome = runtime.block_on(async {
         let config = match &arguments.command {
-            Command::Run(_) | Command::Chat(_) | Command::Serve(_) | Command::Mcp(_) | Command::OfPlugin(_) => {
-                bub_runtime::plugin_sharing::pull_at_start(config).await?
-            }
+            Command::Run(_)
+            | Command::Chat(_)
+            | Command::Serve(_)
+            | Command::Mcp(_)
+            | Command::Acp(_)
+            | Command::OfPlugin(_) => bub_runtime::plugin_sharing::pull_at_start(config).await?,
             _ => config,
         };
         match arguments.command {
@@ -166,6 +172,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
             Command::Mcp(arguments) => mcp::run(arguments, config, &workspace).await,
+            Command::Acp(arguments) => acp::run(arguments, config, &workspace).await,
             Command::Secret(arguments) => secret::run(&arguments, &config.home),
             Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
             Command::Store(arguments) => store::run(arguments, &config).await,

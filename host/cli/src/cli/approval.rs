@@ -4,7 +4,7 @@ use bub_config::Config;
 use bub_permissions::policy::ApprovalMode;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(super) struct Approval {
     /// When to ask before tool calls that do more than read: `ask` always, `auto` once the conversation holds untrusted
     /// text; `read-only` denies them, `all` allows them [default: `approve` of `[policy]`, else auto]
