@@ -98,6 +98,28 @@ impl Fault {
     }
 }
 
+impl FaultKind {
+    /// Its name, for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Trap(_) => "trap",
+            Self::Panic(_) => "panic",
+            Self::OutOfFuel { .. } => "out-of-fuel",
+            Self::OutOfMemory(_) => "out-of-memory",
+            Self::Deadline(_) => "deadline",
+            Self::StackOverflow => "out-of-stack",
+            Self::TooMuchOutput(_) => "too-much-output",
+            Self::TooMuchKept(_) => "too-much-kept",
+            Self::FilledTurn { .. } => "filled-turn",
+            Self::TooManyCalls(_) => "too-many-calls",
+            Self::TooManyHandles(_) => "too-many-handles",
+            Self::Contract(_) => "contract",
+            Self::NotLoaded(_) => "not-loaded",
+            Self::OpenCircuit(_) => "quarantined",
+        }
+    }
+}
+
 impl std::error::Error for Fault {}
 
 impl fmt::Display for FaultKind {

@@ -4,6 +4,7 @@ use super::data::Turn;
 use super::direct::DirectStage;
 use super::options::TurnOptions;
 use super::scope::CallScope;
+use super::spans;
 use crate::channel::{reply, shown};
 use crate::error::Failure;
 use crate::hooks;
@@ -34,7 +35,8 @@ pub async fn run_turn(host: &Arc<Host>, inbound: Envelope, options: TurnOptions)
 }
 
 /// The same; `direct` takes the place of the prompt, the model and the delivery.
-#[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
+#[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session, otel.parent = options.parent(),
+    principal, fuel, outcome, error.type, otel.status))]
 pub(super) async fn drive(
     host: &Arc<Host>,
     mut inbound: Envelope,
@@ -56,7 +58,7 @@ pub(super) async fn drive(
         host.post_turn_tasks.begin(&turn.session_id, work);
     }
     if let Err(failure) = &outcome {
-        tracing::info!("turn failed: {failure}");
+        spans::turn_failed(failure);
         // The channel of a client that disconnected is not notified of the disconnect, and a session that another worker
         // goes on with not by this one.
         if !matches!(failure, Failure::Cancelled | Failure::LeaseLost) {
@@ -89,7 +91,6 @@ async fn stages(turn: &Arc<Turn>, direct: Option<DirectStage<'_>>) -> Result<Tur
         Some(_) => Vec::new(),
         None => turn.finalize_late(turn.or_cancelled(answer(turn, &output)).await).await?,
     };
-    tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
     let (run_ids, usage) = (turn.run_ids(), turn.spent());
     Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds, run_ids, usage })
 }
