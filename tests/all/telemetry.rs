@@ -4,8 +4,10 @@ mod bad_input;
 mod collector;
 mod content;
 mod cost;
+mod official;
 mod served;
 mod trees;
+mod wire;
 
 use crate::home;
 use bub_tests::{Answer, Server};

@@ -133,7 +133,7 @@ impl Telemetry {
         &self.environment.problems
     }
 
-    /// Whether `OTEL_SDK_DISABLED` turns everything off.
+    /// Whether a variable turns everything off.
     pub fn is_disabled(&self) -> bool {
         self.environment.is_disabled
     }

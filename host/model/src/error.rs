@@ -23,10 +23,10 @@ impl ErrorKind {
     /// Its name, for programs.
     pub fn name(self) -> &'static str {
         match self {
-            Self::InvalidInput => "invalid-input",
+            Self::InvalidInput => "invalid_input",
             Self::Config => "config",
             Self::Provider => "provider",
-            Self::ContextLength => "context-length",
+            Self::ContextLength => "context_length",
             Self::Temporary => "temporary",
             Self::Cancelled => "cancelled",
         }

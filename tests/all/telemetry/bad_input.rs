@@ -77,7 +77,7 @@ fn a_wrong_key_of_config_toml_is_one_line() {
         ("headers = { \"a b\" = \"x\" }", "`headers`: `a b` is not the name of a header"),
         ("headers = { key = \"a\\nb\" }", "`headers`: the value of `key` is too long or has a control character in it"),
         ("headers = { key = \"{{secret:\" }", "`headers`: the value of `key`"),
-        ("endpiont = \"x\"", "there is no key `endpiont`; did you mean `endpoint`?"),
+        ("endpiont = \"x\"", "there is no key `endpiont`; did you mean `endpoint`"),
     ];
     for (line, why) in wrong {
         let home = home();

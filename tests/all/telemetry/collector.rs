@@ -1,15 +1,7 @@
-//! An OpenTelemetry collector on loopback, which reads what it gets with the messages of the OpenTelemetry project.
+//! An OpenTelemetry collector on loopback.
 
+use super::wire::Message;
 use bub_tests::Run;
-use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
-use opentelemetry_proto::tonic::logs::v1::LogRecord;
-use opentelemetry_proto::tonic::metrics::v1::Metric;
-use opentelemetry_proto::tonic::trace::v1::Span;
-use prost::Message;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -39,7 +31,7 @@ pub(super) struct Received {
     pub(super) path: String,
     /// Names in lower case.
     pub(super) headers: BTreeMap<String, String>,
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
 }
 
 /// A span, as tests look at it.
@@ -49,7 +41,7 @@ pub(super) struct Seen {
     pub(super) id: String,
     pub(super) parent: String,
     pub(super) name: String,
-    pub(super) kind: i32,
+    pub(super) kind: u64,
     pub(super) attributes: BTreeMap<String, String>,
     /// The status, if it is an error.
     pub(super) error: Option<String>,
@@ -57,6 +49,24 @@ pub(super) struct Seen {
     pub(super) resource: BTreeMap<String, String>,
     start: u64,
     end: u64,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone)]
+pub(super) struct Logged {
+    pub(super) level: String,
+    pub(super) text: String,
+    pub(super) trace: String,
+    pub(super) span: String,
+}
+
+/// A metric at one moment.
+#[derive(Debug, Clone)]
+pub(super) struct Measured {
+    pub(super) name: String,
+    pub(super) is_counter: bool,
+    /// Labels and values.
+    pub(super) points: Vec<(BTreeMap<String, String>, f64)>,
 }
 
 /// The collector; its threads end with the test's process.
@@ -105,32 +115,27 @@ impl Collector {
     /// All spans so far, in the order in which they began.
     pub(super) fn spans(&self) -> Vec<Seen> {
         let mut spans = Vec::new();
-        for body in self.bodies("/v1/traces") {
-            let request = ExportTraceServiceRequest::decode(&body[..]).expect("it is a request with spans");
-            for of_resource in request.resource_spans {
-                let resource = pairs(&of_resource.resource.expect("it has a resource").attributes);
-                for of_scope in of_resource.scope_spans {
-                    assert_eq!(of_scope.scope.expect("it has a scope").name, "bub-wasm");
-                    spans.extend(of_scope.spans.into_iter().map(|span| seen(span, &resource)));
-                }
-            }
+        for (resource, span) in self.records("/v1/traces") {
+            spans.push(seen(&span, &resource));
         }
         spans.sort_by_key(|span| (span.start, u64::MAX - span.end));
         spans
     }
 
     /// All lines of the log so far.
-    pub(super) fn logs(&self) -> Vec<LogRecord> {
-        let request = |body: Vec<u8>| ExportLogsServiceRequest::decode(&body[..]).expect("it is a request with logs");
-        let resources = self.bodies("/v1/logs").into_iter().flat_map(|body| request(body).resource_logs);
-        resources.flat_map(|resource| resource.scope_logs).flat_map(|scope| scope.log_records).collect()
+    pub(super) fn logs(&self) -> Vec<Logged> {
+        let line = |(_, line): (_, Message)| Logged {
+            level: line.text(3),
+            text: line.message(5).expect("a line has a text").text(1),
+            trace: hex(&line.bytes(9).unwrap_or_default()),
+            span: hex(&line.bytes(10).unwrap_or_default()),
+        };
+        self.records("/v1/logs").into_iter().map(line).collect()
     }
 
     /// The metrics of all requests so far.
-    pub(super) fn metrics(&self) -> Vec<Metric> {
-        let request = |body: Vec<u8>| ExportMetricsServiceRequest::decode(&body[..]).expect("it has metrics");
-        let resources = self.bodies("/v1/metrics").into_iter().flat_map(|body| request(body).resource_metrics);
-        resources.flat_map(|resource| resource.scope_metrics).flat_map(|scope| scope.metrics).collect()
+    pub(super) fn metrics(&self) -> Vec<Measured> {
+        self.records("/v1/metrics").into_iter().map(|(_, metric)| measured(&metric)).collect()
     }
 
     /// Waits until that holds of what came.
@@ -152,8 +157,19 @@ impl Collector {
         self.until(&format!("a span `{name}`"), |all| all.spans().into_iter().find(|span| span.name == name))
     }
 
-    fn bodies(&self, path: &str) -> Vec<Vec<u8>> {
-        self.received().into_iter().filter(|request| request.path == path).map(|request| request.body).collect()
+    /// What came under that path, each with the attributes of its process. All three kinds of requests are built alike.
+    fn records(&self, path: &str) -> Vec<(BTreeMap<String, String>, Message)> {
+        let mut records = Vec::new();
+        for request in self.received().into_iter().filter(|request| request.path == path) {
+            for of_resource in Message::read(&request.body).messages(1) {
+                let resource = pairs(&of_resource.message(1).expect("it has a resource"), 1);
+                for of_scope in of_resource.messages(2) {
+                    assert_eq!(of_scope.message(1).expect("it has a scope").text(1), "bub-wasm");
+                    records.extend(of_scope.messages(2).into_iter().map(|record| (resource.clone(), record)));
+                }
+            }
+        }
+        records
     }
 }
 
@@ -181,22 +197,40 @@ pub(super) fn tree(spans: &[Seen]) -> String {
     text
 }
 
-fn seen(span: Span, resource: &BTreeMap<String, String>) -> Seen {
-    assert!(span.start_time_unix_nano > 1_700_000_000_000_000_000, "{span:?}");
-    assert!(span.end_time_unix_nano >= span.start_time_unix_nano, "{span:?}");
-    assert_eq!((span.trace_id.len(), span.span_id.len()), (16, 8), "{span:?}");
+fn seen(span: &Message, resource: &BTreeMap<String, String>) -> Seen {
+    let (start, end) = (span.number(7).expect("a start"), span.number(8).expect("an end"));
+    assert!(start > 1_700_000_000_000_000_000 && end >= start, "{span:?}");
+    let id = |field: u64| span.bytes(field).unwrap_or_default();
+    assert_eq!((id(1).len(), id(2).len()), (16, 8), "{span:?}");
+    let status = span.message(15).filter(|status| status.number(3) == Some(2));
     Seen {
-        trace: hex(&span.trace_id),
-        id: hex(&span.span_id),
-        parent: hex(&span.parent_span_id),
-        name: span.name,
-        kind: span.kind,
-        attributes: pairs(&span.attributes),
-        error: span.status.filter(|status| status.code == 2).map(|status| status.message),
+        trace: hex(&id(1)),
+        id: hex(&id(2)),
+        parent: hex(&id(4)),
+        name: span.text(5),
+        kind: span.number(6).unwrap_or_default(),
+        attributes: pairs(span, 9),
+        error: status.map(|status| status.text(2)),
         resource: resource.clone(),
-        start: span.start_time_unix_nano,
-        end: span.end_time_unix_nano,
+        start,
+        end,
     }
+}
+
+fn measured(metric: &Message) -> Measured {
+    let sum = metric.message(7);
+    let is_counter = sum.is_some();
+    if let Some(sum) = &sum {
+        assert_eq!((sum.number(2), sum.number(3)), (Some(2), Some(1)), "cumulative, and it only grows: {metric:?}");
+    }
+    let data = sum.or_else(|| metric.message(5)).expect("a counter or a gauge");
+    let point = |point: Message| {
+        let float = point.number(4).map(f64::from_bits);
+        let value = float.or_else(|| point.number(6).map(|whole| whole as f64)).expect("a point has a value");
+        (pairs(&point, 7), value)
+    };
+    let points = data.messages(1).into_iter().map(point).collect();
+    Measured { name: metric.text(1), is_counter, points }
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
@@ -204,23 +238,24 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// Attributes as text; none has a name twice.
-pub(super) fn pairs(attributes: &[KeyValue]) -> BTreeMap<String, String> {
+fn pairs(message: &Message, field: u64) -> BTreeMap<String, String> {
     let mut pairs = BTreeMap::new();
-    for KeyValue { key, value, .. } in attributes {
-        let value = text(value.as_ref().expect("an attribute has a value"));
+    for pair in message.messages(field) {
+        let (key, value) = (pair.text(1), text(&pair.message(2).expect("an attribute has a value")));
         assert!(pairs.insert(key.clone(), value).is_none(), "`{key}` is there twice");
     }
     pairs
 }
 
-fn text(value: &AnyValue) -> String {
-    match value.value.as_ref().expect("a value has a type") {
-        Value::StringValue(text) => text.clone(),
-        Value::BoolValue(value) => value.to_string(),
-        Value::IntValue(value) => value.to_string(),
-        Value::DoubleValue(value) => value.to_string(),
-        Value::ArrayValue(list) => format!("[{}]", list.values.iter().map(text).collect::<Vec<_>>().join(", ")),
-        other => panic!("no attribute has such a value: {other:?}"),
+fn text(value: &Message) -> String {
+    if let Some(list) = value.message(5) {
+        return format!("[{}]", list.messages(1).iter().map(text).collect::<Vec<_>>().join(", "));
+    }
+    match (value.number(2), value.number(3), value.number(4)) {
+        (None, None, None) => value.text(1),
+        (Some(truth), _, _) => (truth == 1).to_string(),
+        (_, Some(number), _) => (number as i64).to_string(),
+        (_, _, Some(bits)) => f64::from_bits(bits).to_string(),
     }
 }
 

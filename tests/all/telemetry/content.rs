@@ -84,5 +84,5 @@ fn a_hostile_name_of_a_tool_is_clipped_and_on_one_line() {
             "{text:?}"
         );
     }
-    assert_eq!(tool.attributes["error.type"], "not-found", "{tool:?}");
+    assert_eq!(tool.attributes["error.type"], "not_found", "{tool:?}");
 }

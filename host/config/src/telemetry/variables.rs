@@ -37,7 +37,8 @@ impl Telemetry {
     pub(crate) fn with_environment(mut self, environment: &Environment) -> Self {
         let get = |name: &str| environment.of_provider(name);
         let mut problems = Vec::new();
-        self.environment.is_disabled = get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let is_off = get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        self.environment.is_disabled = is_off;
         if let Some(endpoint) = get("OTEL_EXPORTER_OTLP_ENDPOINT") {
             self.endpoint = Some(endpoint.to_owned());
             self.environment.sets_endpoint = true;
@@ -91,9 +92,11 @@ impl Telemetry {
                  exported",
                 escaped(protocol, 40)
             ));
-            self.endpoint = None;
+            self.environment.is_disabled |= self.endpoint.is_some();
         }
-        self.environment.problems = problems;
+        // Where nothing is to be exported, they are another program's matter.
+        let is_wanted = self.endpoint.is_some() && !is_off;
+        self.environment.problems = if is_wanted { problems } else { Vec::new() };
         self
     }
 

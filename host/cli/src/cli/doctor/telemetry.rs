@@ -11,7 +11,9 @@ pub(super) async fn diagnostics(config: &Config) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> =
         problems.map(|problem| diagnostic(WHAT, State::Note, problem.clone())).collect();
     diagnostics.push(match config.telemetry_settings() {
-        Ok(None) if config.telemetry.is_disabled() => diagnostic(WHAT, State::Well, "is off by `OTEL_SDK_DISABLED`"),
+        Ok(None) if config.telemetry.is_disabled() => {
+            diagnostic(WHAT, State::Well, "is off by a variable of OpenTelemetry")
+        }
         Ok(None) => diagnostic(WHAT, State::Well, "is off; `endpoint` in `[telemetry]` of config.toml turns it on"),
         Ok(Some(settings)) => {
             let host = &settings.host;

@@ -21,6 +21,7 @@ struct Running {
 
 /// Starts the exporter, if one is configured. What is wrong with it keeps no turn from running.
 pub(in crate::cli) fn start(config: &Config) {
+    config.telemetry.problems().iter().for_each(|problem| tracing::warn!("{problem}"));
     let settings = match config.telemetry_settings() {
         Ok(None) => return,
         Ok(Some(settings)) => settings,
@@ -29,7 +30,6 @@ pub(in crate::cli) fn start(config: &Config) {
             return;
         }
     };
-    config.telemetry.problems().iter().for_each(|problem| tracing::warn!("{problem}"));
     let metric_interval = settings.metrics.then_some(settings.metric_interval);
     match Exporter::start(settings, config.redactor()) {
         Ok(exporter) => *RUNNING.lock() = Some(Running { exporter, metric_interval }),
