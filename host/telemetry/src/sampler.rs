@@ -58,6 +58,8 @@ impl Sampler {
             (_, Some(is_sampled)) => is_sampled,
             (SamplerKind::AlwaysOn, None) => true,
             (SamplerKind::AlwaysOff, None) => false,
+            // Its largest ids are rounded up.
+            (SamplerKind::Ratio(ratio), None) if ratio >= 1.0 => true,
             // The lower half of an id is random in every implementation.
             (SamplerKind::Ratio(ratio), None) => {
                 ((trace_id as u64 >> 1) as f64) < ratio.clamp(0.0, 1.0) * (1u64 << 63) as f64
