@@ -58,7 +58,7 @@ impl Encoder {
     }
 
     /// `ExportTraceServiceRequest`.
-    pub(crate) fn traces(&self, spans: &[Box<SpanRecord>], cleaner: &mut Cleaner) -> Vec<u8> {
+    pub(crate) fn traces(&self, spans: &[SpanRecord], cleaner: &mut Cleaner) -> Vec<u8> {
         self.request(|scope| spans.iter().for_each(|record| scope.message(2, |message| span(message, record, cleaner))))
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Queue {
 /// Everything that waits.
 #[derive(Default)]
 pub(crate) struct Waiting {
-    pub(crate) spans: Vec<Box<SpanRecord>>,
+    pub(crate) spans: Vec<SpanRecord>,
     pub(crate) logs: Vec<LogRecord>,
     /// The latest values of all metrics.
     pub(crate) samples: Vec<Sample>,
@@ -35,7 +35,7 @@ pub(crate) struct Waiting {
 impl Queue {
     pub(crate) fn push_span(&self, span: Box<SpanRecord>) {
         let size = span.size();
-        self.add(size, |waiting| waiting.spans.push(span));
+        self.add(size, |waiting| waiting.spans.push(*span));
     }
 
     pub(crate) fn push_log(&self, line: LogRecord) {
