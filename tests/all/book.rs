@@ -60,6 +60,7 @@ pages! {
     guide_selectors: "docs/src/guide/selectors.md",
     guide_sessions: "docs/src/guide/sessions.md",
     guide_tapes: "docs/src/guide/tapes.md",
+    guide_telemetry: "docs/src/guide/telemetry.md",
     guide_tokens: "docs/src/guide/tokens.md",
     guide_tools: "docs/src/guide/tools.md",
     guide_trust: "docs/src/guide/trust.md",

@@ -100,6 +100,7 @@ mod swap;
 mod tape_commands;
 mod tape_turns;
 mod telegram;
+mod telemetry;
 mod tool_guests;
 mod tools;
 mod usage;

@@ -24,6 +24,7 @@ mod sessions;
 mod store;
 mod style;
 mod tape;
+mod telemetry;
 mod terminal_mode;
 mod text;
 mod trust;
@@ -152,6 +153,10 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
         _ => Builder::new_multi_thread(),
     };
     let runtime = runtime.enable_all().build()?;
+    // The commands in which turns run, of which telemetry tells.
+    let is_turns =
+        matches!(arguments.command, Command::Run(_) | Command::Chat(_) | Command::Serve(_) | Command::OfPlugin(_))
+            || matches!(&arguments.command, Command::Mcp(arguments) if arguments.is_serve());
     let outcome = runtime.block_on(async {
         let config = match &arguments.command {
             Command::Run(_)
@@ -162,6 +167,9 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             | Command::OfPlugin(_) => bub_runtime::plugin_sharing::pull_at_start(config).await?,
             _ => config,
         };
+        if is_turns {
+            telemetry::start(&config);
+        }
         match arguments.command {
             Command::Run(arguments) => run::run(arguments, config, &workspace).await,
             Command::Chat(arguments) => chat::run(arguments, config, &workspace).await,
@@ -186,6 +194,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::OfPlugin(words) => command::run(&words, config, &workspace).await,
         }
     });
+    telemetry::finish();
     // Abandoned work, such as a blocked read, must not delay the exit.
     runtime.shutdown_background();
     // The process may exit before the runtime's tasks have ended their programs.

@@ -17,7 +17,7 @@ pub(super) const FILE: &str = ".env";
 /// All variables with the prefix `BUB_`, in upper case and without it. The process overrides the file.
 pub(super) struct Environment {
     variables: HashMap<String, String>,
-    /// Variables of providers' own tools, such as `OPENAI_API_KEY`, by full name.
+    /// Variables of providers' own tools, such as `OPENAI_API_KEY`, and of OpenTelemetry, by full name.
     providers: HashMap<String, String>,
     /// Which other users can read the file; `None` if there is no file.
     pub(super) access: Option<Access>,
@@ -70,7 +70,7 @@ impl Environment {
         self.get(name).is_some()
     }
 
-    /// A variable of a provider's own tools, by full name, trimmed.
+    /// A variable of a provider's own tools or of OpenTelemetry, by full name, trimmed.
     pub(super) fn of_provider(&self, name: &str) -> Option<&str> {
         self.providers.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
@@ -251,10 +251,12 @@ fn by_provider(name: &str, text: &str) -> Result<Vec<(String, String)>> {
         .collect()
 }
 
-/// Whether [`super::providers`] reads the variable. Only upper case counts, as for the providers' tools.
+/// Whether [`super::providers`] or [`super::telemetry`] reads the variable. Only upper case counts, as for the providers' tools.
 fn is_of_provider(name: &str) -> bool {
     let ends = ["_API_KEY", "_BASE_URL", "_API_BASE"];
-    !name.starts_with("BUB_") && (ends.iter().any(|end| name.ends_with(end)) || name == super::providers::OLLAMA_HOST)
+    let is_telemetry = name.starts_with("OTEL_");
+    !name.starts_with("BUB_")
+        && (is_telemetry || ends.iter().any(|end| name.ends_with(end)) || name == super::providers::OLLAMA_HOST)
 }
 
 fn insert(variables: &mut HashMap<String, String>, name: &str, value: String) {

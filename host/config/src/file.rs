@@ -3,7 +3,8 @@
 use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
 use super::{
-    Budget, Channel, McpServer, Plugin, PluginStore, Policy, Prices, Process, Quotas, Serve, Token, Trusted, mcp, serve,
+    Budget, Channel, McpServer, Plugin, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry, Token, Trusted,
+    mcp, serve,
 };
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
@@ -63,6 +64,7 @@ pub(super) struct File {
     pub(super) exposes_keys: bool,
     pub(super) quotas: Quotas,
     pub(super) prices: Prices,
+    pub(super) telemetry: Telemetry,
 }
 
 impl File {

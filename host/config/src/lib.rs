@@ -27,6 +27,7 @@ mod quotas;
 mod section;
 mod serve;
 mod tapes;
+mod telemetry;
 mod trial;
 pub mod variables;
 
@@ -58,6 +59,7 @@ pub use quotas::{Quota, Quotas};
 pub use section::{MAX_SETTINGS, Section, SharedSettings};
 pub use serve::{Scope, Serve, TlsFiles, Token};
 pub use tapes::{TapeSettings, TapeStorage};
+pub use telemetry::{OTEL_VARIABLES, Telemetry};
 pub use trial::TrialConfig;
 
 /// Directory of the user's plugins, below `$BUB_HOME`.
@@ -160,6 +162,8 @@ pub struct Config {
     pub tokens: Vec<Token>,
     /// Quotas by principal.
     pub quotas: Quotas,
+    /// The export of traces, metrics and logs.
+    pub telemetry: Telemetry,
 }
 
 /// `[budget]`.
@@ -174,6 +178,12 @@ impl Config {
     /// Redacts secrets and model keys from `text`, in all their encodings.
     pub fn redact(&self, text: &str) -> String {
         self.hidden.redact_text(&self.secrets.redact(text))
+    }
+
+    /// [`Self::redact`] for another thread: it learns of secrets that are read later.
+    pub fn redactor(&self) -> impl Fn(&str) -> String + Send + Sync + use<> {
+        let (secrets, hidden) = (self.secrets.redactor(), self.hidden.clone());
+        move |text| hidden.redact_text(&secrets(text))
     }
 
     /// The settings of a plugin, or the defaults.

@@ -80,7 +80,10 @@ impl Config {
         providers::fill_keys(&mut model, &environment, &models);
         let (mut serve, mut plugins) = (file.serve, file.plugins);
         bub::fill(&environment, &mut serve, &mut plugins)?;
-        let own = bub_model::secrets(&model);
+        file.telemetry.check(model.insecure_http)?;
+        let telemetry = file.telemetry.with_environment(&environment);
+        let mut own = bub_model::secrets(&model);
+        own.extend(telemetry.secrets().filter(|value| !value.contains("{{secret:")).map(str::to_owned));
         // Short keys are not redacted: a local server's key may be `test`.
         let own = own.iter().filter(|secret| secret.len() >= MIN_SECRET);
         let hidden = Patterns::new(own.flat_map(|secret| encodings(secret.as_bytes())));
@@ -169,6 +172,7 @@ impl Config {
             unread,
             tokens: file.tokens,
             quotas: file.quotas,
+            telemetry,
         })
     }
 }

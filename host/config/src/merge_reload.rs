@@ -25,7 +25,7 @@ impl Display for RestartRequired {
 impl Config {
     /// This configuration with those settings of `running` that cannot change in a running process, and one
     /// [`RestartRequired`] for each of them that differs: the listening address, TLS files, tape storage, the cache
-    /// directory and the log level.
+    /// directory, the log level and the export of telemetry.
     #[must_use]
     pub fn merge_reload(self, running: &Self) -> (Self, Vec<RestartRequired>) {
         let differs =
@@ -36,11 +36,15 @@ impl Config {
         serve.tls.clone_from(&running.serve.tls);
         let tapes = running.tapes.clone();
         let cache_dir = running.cache_dir.clone();
-        (Self { serve, tapes, cache_dir, verbosity: running.verbosity, ..self }, waiting)
+        // What spans hold is looked up by the turn that makes them.
+        let mut telemetry = running.telemetry.clone();
+        telemetry.content = self.telemetry.content;
+        telemetry.propagate_to_plugins = self.telemetry.propagate_to_plugins;
+        (Self { serve, tapes, cache_dir, verbosity: running.verbosity, telemetry, ..self }, waiting)
     }
 
     /// The settings that need a restart, with their values as a user writes them.
-    fn restart_settings(&self) -> [(&'static str, String); 10] {
+    fn restart_settings(&self) -> [(&'static str, String); 12] {
         let TapeSettings { storage, journal, lease, shared_fs, memory_history_days: _ } = &self.tapes;
         let below = |path: &PathBuf| path.strip_prefix(&self.home).unwrap_or(path).display().to_string();
         let tls = |path: fn(&TlsFiles) -> &PathBuf| {
@@ -60,6 +64,8 @@ impl Config {
             ("`lock_wait` of config.toml", journal.lock_wait.as_secs_f64().to_string()),
             ("`lease_seconds` of config.toml", lease.as_secs_f64().to_string()),
             ("`shared_fs` of config.toml", shared_fs.to_string()),
+            ("`telemetry.endpoint`", self.telemetry.endpoint.clone().unwrap_or_else(|| "none".to_owned())),
+            ("`telemetry.sampler`", self.telemetry.sampler.clone()),
             ("`BUB_CACHE` of .env", self.cache_dir.display().to_string()),
             ("`BUB_VERBOSE` of .env", self.verbosity.to_string()),
         ]

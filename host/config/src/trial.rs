@@ -1,7 +1,7 @@
 //! A configuration for trying a plugin, without the user's keys, budgets and servers.
 
 use super::connection::Connection;
-use super::{Budget, Config, DebounceDefaults, Plugin, Prices, Process, Quotas, Serve, TapeSettings};
+use super::{Budget, Config, DebounceDefaults, Plugin, Prices, Process, Quotas, Serve, TapeSettings, Telemetry};
 use anyhow::Result;
 use bub_tape::Durability;
 use std::collections::BTreeMap;
@@ -78,6 +78,7 @@ impl Config {
             unread: Vec::new(),
             tokens: Vec::new(),
             quotas: Quotas::default(),
+            telemetry: Telemetry::default(),
             home: trial.home,
         })
     }

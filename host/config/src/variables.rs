@@ -76,7 +76,7 @@ pub const VARIABLES: [Variable; 27] = [
     public("VERBOSE", "Log level: 0 for warnings, 1 for information, 2 for everything. `RUST_LOG` overrides it."),
 ];
 
-/// Patterns of variables, by full name, with descriptions.
+/// Patterns of variables, by full name, with descriptions. [`super::OTEL_VARIABLES`] has those of OpenTelemetry.
 pub const FORMS: [(&str, &str); 9] = [
     (
         "BUB_PROVIDER_API_KEY",

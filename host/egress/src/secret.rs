@@ -246,6 +246,12 @@ impl Secrets {
         self.redaction.clean(text)
     }
 
+    /// [`redact`](Self::redact) for another thread.
+    pub fn redactor(&self) -> impl Fn(&str) -> String + Send + Sync + use<> {
+        let redaction = self.redaction.clone();
+        move |text| redaction.clean(text)
+    }
+
     /// The files that hold values of secrets, by the absolute paths in `secrets.toml` and the environment.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let written = self.entries.values().filter_map(|entry| entry.source.as_ref());

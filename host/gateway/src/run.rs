@@ -187,7 +187,8 @@ impl Gateway {
             .with_identity(task.said.identity.clone())
             .with_channel(collected.clone())
             .with_steering(steering.clone())
-            .with_history(task.earlier.clone());
+            .with_history(task.earlier.clone())
+            .with_trace(task.trace);
         if let Some(membership) = membership {
             options = options.with_permit(Arc::new(move || membership.is_valid()));
         }

@@ -35,8 +35,18 @@ impl Gateway {
 
     async fn accept(self: Arc<Self>, submission: Submission) -> Result<Reply, Refusal> {
         self.check_open()?;
-        let Submission { message, identity, listener, session_prefix, leave, earlier, lease, quota_account, call } =
-            submission;
+        let Submission {
+            message,
+            identity,
+            listener,
+            session_prefix,
+            leave,
+            earlier,
+            lease,
+            quota_account,
+            call,
+            trace,
+        } = submission;
         // Before anything is stored: a key that is refused today can be used again tomorrow.
         if let (Some(account), Some(session)) = (&quota_account, message.session_id.as_deref())
             && !is_ephemeral(session)
@@ -57,6 +67,7 @@ impl Gateway {
             leases,
             quota_account,
             call,
+            trace,
             interrupted_since: None,
             place: None,
             begun_as: None,

@@ -8,6 +8,7 @@ use bub_config::Commands;
 use bub_runtime::imports::toolbox::DirectCall;
 use bub_runtime::turn::{AttributedMessage, Cancel, Identity, Listener};
 use bub_tape::Draft;
+use bub_telemetry::TraceContext;
 use bub_types::{Envelope, Principal};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -33,6 +34,9 @@ pub struct Submission {
     /// A tool call in place of a message, which then has no text, no id and no other session: it is never stored, and ends
     /// with its client.
     pub call: Option<Arc<DirectCall>>,
+    /// The span that the turn belongs to, of another program. It is not stored: a turn that another process runs begins a
+    /// trace of its own.
+    pub trace: Option<TraceContext>,
 }
 
 /// A resource that a message holds until its turn has ended, such as its part of a memory budget: released on drop.
@@ -110,6 +114,8 @@ pub(crate) struct Task {
     pub quota_account: Option<QuotaAccount>,
     /// A tool call in place of the message.
     pub call: Option<Arc<DirectCall>>,
+    /// The span that the turn belongs to, of another program.
+    pub trace: Option<TraceContext>,
     /// When the message was accepted, if an earlier process had started its turn: RFC 3339.
     pub interrupted_since: Option<String>,
     /// Its place among the messages of its session, where workers share them.
@@ -135,6 +141,7 @@ impl Task {
             leases: Vec::new(),
             quota_account: None,
             call: None,
+            trace: None,
             interrupted_since: None,
             place: None,
             begun_as: None,

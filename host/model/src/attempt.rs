@@ -5,9 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{FutureExt, Stream, StreamExt};
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
 use sse_stream::Sse;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use crate::answer::Answer;
 use crate::body_reader;
@@ -20,6 +22,7 @@ use crate::exchange::Event;
 use crate::redaction::Redaction;
 use crate::refusal::Refusal;
 use crate::retry;
+use bub_telemetry::TraceContext;
 use bub_types::text::cause;
 
 /// How long to wait for the end of a connection after its answer. A connection that is still open then is not reused.
@@ -46,16 +49,49 @@ pub(crate) struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// Sends `body`, and emits the events of the answer as they arrive.
-    pub(crate) async fn ask(&self, body: Bytes, stream: bool, sender: &mut EventSender) -> Result<(), Failure> {
-        let response = self
-            .http
-            .post(self.endpoint.url.clone())
-            .headers(self.headers.clone())
-            .body(body)
-            .send()
-            .await
-            .map_err(|error| self.unsent(&error))?;
+    /// Sends `body`, and emits the events of the answer as they arrive. `failed`: how often it was sent before.
+    pub(crate) async fn ask(
+        &self,
+        body: Bytes,
+        stream: bool,
+        failed: u32,
+        sender: &mut EventSender,
+    ) -> Result<(), Failure> {
+        let span = bub_telemetry::span!(
+            "POST",
+            otel.kind = "client",
+            http.request.method = "POST",
+            server.address = self.endpoint.url.host_str(),
+            server.port = self.endpoint.url.port_or_known_default().map(u64::from),
+            http.request.resend_count = (failed > 0).then_some(u64::from(failed)),
+            http.response.status_code = Empty,
+            gen_ai.response.model = Empty,
+            outcome = Empty,
+            error.type = Empty,
+            otel.status = Empty,
+        );
+        let sent = self.send(body, stream, sender).instrument(span.clone()).await;
+        match &sent {
+            Ok(()) => span.record("outcome", "answered"),
+            Err(Failure { error, .. }) => {
+                span.record("otel.status", &error.message);
+                span.record("outcome", "failed").record("error.type", error.kind.name())
+            }
+        };
+        sent
+    }
+
+    async fn send(&self, body: Bytes, stream: bool, sender: &mut EventSender) -> Result<(), Failure> {
+        let mut headers = self.headers.clone();
+        // The server may be a part of the same system, and can make its own spans a part of the trace.
+        if let Some(value) = bub_telemetry::current().and_then(|span| HeaderValue::from_str(&span.to_string()).ok()) {
+            headers.entry(TraceContext::HEADER).or_insert(value);
+        }
+        let request = self.http.post(self.endpoint.url.clone()).headers(headers).body(body);
+        let response = request.send().await.map_err(|error| self.unsent(&error))?;
+        if bub_telemetry::is_on() {
+            Span::current().record("http.response.status_code", response.status().as_u16());
+        }
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
@@ -108,6 +144,12 @@ impl Server<'_> {
     async fn pass_on(&self, document: &Value, answer: &mut Answer, sender: &mut EventSender) -> Result<(), Failure> {
         if let Some(refusal) = Refusal::in_answer(document) {
             return Err(self.reported(&refusal));
+        }
+        if bub_telemetry::is_on()
+            && !answer.has_choice()
+            && let Some(model) = document.get("model").and_then(Value::as_str)
+        {
+            Span::current().record("gen_ai.response.model", model);
         }
         let events: Vec<Event> =
             answer.take_in(document).map_err(|TooManyCalls| self.not_understood("holds more than 128 tool calls"))?;

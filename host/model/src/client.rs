@@ -166,7 +166,7 @@ impl Shared {
     ) -> Result<(), Error> {
         let mut failed = 0;
         loop {
-            let Err(failure) = server.ask(text.clone(), stream, sender).await else {
+            let Err(failure) = server.ask(text.clone(), stream, failed, sender).await else {
                 return Ok(());
             };
             let Failure { error, is_passing, asked } = failure;

@@ -19,6 +19,20 @@ pub enum ErrorKind {
     Cancelled,
 }
 
+impl ErrorKind {
+    /// Its name, for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "invalid_input",
+            Self::Config => "config",
+            Self::Provider => "provider",
+            Self::ContextLength => "context_length",
+            Self::Temporary => "temporary",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// An error on one line that names the model, without keys, queries and control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {

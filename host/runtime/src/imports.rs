@@ -11,6 +11,7 @@ mod secrets;
 mod servers;
 mod sidecars;
 pub mod sink;
+mod spans;
 mod spill;
 pub mod stages;
 mod subturn;

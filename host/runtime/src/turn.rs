@@ -30,6 +30,7 @@ mod replay;
 mod scope;
 mod selection_report;
 mod selector;
+mod spans;
 mod steering;
 mod subturn;
 mod taint;

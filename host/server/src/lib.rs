@@ -46,7 +46,7 @@ pub use auth::AuthState;
 pub use listen::{Server, listen};
 pub use log::LogLayer;
 pub use logins::{CODE_LIFETIME, issue_code};
-pub use metrics::{METRICS, Metric};
+pub use metrics::METRICS;
 pub use openapi::DOCUMENT;
 pub use routes::paths;
 pub use tls::Tls;

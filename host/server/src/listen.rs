@@ -2,10 +2,12 @@
 
 use super::address::{AddressFile, login_link};
 use super::routes::router;
-use super::{Api, AuthState, address, logins};
+use super::{Api, AuthState, address, logins, metrics};
 use anyhow::{Context, Result};
 use axum::Router;
 use bub_gateway::Gateway;
+use bub_telemetry::Sample;
+use futures_util::future::BoxFuture;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
@@ -62,6 +64,15 @@ impl Server {
     pub fn login_link(&self) -> Result<String> {
         let code = logins::issue_code(&self.api.gateway.host().config, None)?;
         Ok(login_link(&address::origin(self.scheme(), self.address), &code))
+    }
+
+    /// Answers the values of all metrics, each time that it is called.
+    pub fn metrics(&self) -> impl Fn() -> BoxFuture<'static, Vec<Sample>> + Send + use<> {
+        let api = Arc::clone(&self.api);
+        move || {
+            let api = Arc::clone(&api);
+            Box::pin(async move { metrics::samples(&api).await })
+        }
     }
 
     /// Says that plugins are compiled, on which readiness waits.

@@ -36,6 +36,11 @@ struct Line {
     /// The module that wrote it.
     target: String,
     message: String,
+    /// The trace and the span in which it was written, while they are exported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span_id: Option<String>,
 }
 
 #[derive(Default)]
@@ -80,7 +85,15 @@ impl<S: Subscriber> Layer<S> for LogLayer {
             Level::TRACE => "trace",
         };
         let message = one_line(&clipped(&(message.text + &message.fields), MAX_LINE));
-        LINES.push(Line { at: Timestamp::now(), level, target: event.metadata().target().to_owned(), message });
+        let span = bub_telemetry::current();
+        LINES.push(Line {
+            at: Timestamp::now(),
+            level,
+            target: event.metadata().target().to_owned(),
+            message,
+            trace_id: span.map(|span| format!("{:032x}", span.trace_id)),
+            span_id: span.map(|span| format!("{:016x}", span.span_id)),
+        });
     }
 }
 

@@ -8,7 +8,7 @@ use super::body::{self, CallerClass};
 use super::extract::Caller;
 use super::secrets::{random_bytes, to_hex};
 use super::token::Bearer;
-use super::turns::{CancelOnDisconnect, idempotency_key, session};
+use super::turns::{CancelOnDisconnect, idempotency_key, session, trace};
 use super::{Api, ApiError, dto};
 use axum::Json;
 use axum::body::Body;
@@ -148,6 +148,7 @@ fn submission(
             lease: None,
             quota_account: Some(bearer.quota_account()),
             call: None,
+            trace: trace(headers),
         },
         kept_session,
     ))

@@ -12,6 +12,7 @@ use bub_config::Scope;
 use bub_gateway::{HTTP, Reply, Submission};
 use bub_runtime::channel::{kind_of, message};
 use bub_runtime::turn::TurnEvent;
+use bub_telemetry::TraceContext;
 use bub_types::{Envelope, StreamEvent};
 use futures_util::stream;
 use serde::Deserialize;
@@ -96,6 +97,7 @@ fn submission(bearer: &Bearer, headers: &HeaderMap, turn: TurnRequest) -> Result
         lease: None,
         quota_account: Some(bearer.quota_account()),
         call: None,
+        trace: trace(headers),
     })
 }
 
@@ -135,6 +137,11 @@ pub(super) fn idempotency_key(bearer: &Bearer, headers: &HeaderMap) -> Result<Op
         Ok(key) if (1..=255).contains(&key.len()) => Ok(Some(format!("{}/{key}", bearer.name))),
         _ => Err(ApiError::bad_request("an `Idempotency-Key` has 1 to 255 visible ASCII characters")),
     }
+}
+
+/// The span of another program that a request belongs to.
+pub(super) fn trace(headers: &HeaderMap) -> Option<TraceContext> {
+    TraceContext::parse(headers.get(TraceContext::HEADER)?.to_str().ok()?)
 }
 
 /// Cancels a turn when it is dropped, because its client has disconnected. A message with an idempotency key can be sent

@@ -19,7 +19,8 @@ const OWN_PREFIX: &[u8] = b"BUB_";
 const OWN_PUBLIC: [&[u8]; 2] = [b"BUB_HOME", b"BUB_FAILPOINT"];
 
 /// Parts of the names of variables that hold keys.
-const KEY_NAMES: [&[u8]; 7] = [b"KEY", b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PGPASS", b"CREDENTIAL"];
+const KEY_NAMES: [&[u8]; 8] =
+    [b"KEY", b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PGPASS", b"CREDENTIAL", b"HEADERS"];
 
 /// All variables of the process, as they were when it was started.
 pub fn all() -> Vec<(OsString, OsString)> {

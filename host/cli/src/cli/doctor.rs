@@ -7,6 +7,7 @@ mod mcp;
 mod proxy;
 pub(crate) mod settings;
 mod tapes;
+mod telemetry;
 
 use crate::cli::progress;
 use anyhow::Result;
@@ -89,6 +90,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     diagnostics.push(toolchain());
     diagnostics.push(reach(&host).await);
     diagnostics.push(proxy::diagnostic(&host).await);
+    diagnostics.extend(telemetry::diagnostics(&host.config).await);
     diagnostics.extend(plugins(&host));
     if arguments.bundle.is_none() {
         // The output of a plugin at a fault may quote a conversation.

@@ -1,10 +1,14 @@
 //! The log: lines on stderr, or to the owner of the screen.
 
 use parking_lot::Mutex;
+use std::fmt;
 use std::io::{self, Write};
 use tokio::sync::mpsc;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
@@ -46,15 +50,55 @@ pub(super) fn start(verbose: u8, format: Format, has_page: bool) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let lines = tracing_subscriber::fmt::layer().with_writer(Lines).with_target(false).with_ansi(false);
     let lines = match format {
-        Format::Text => lines.without_time().boxed(),
+        Format::Text => lines.without_time().map_event_format(WithTrace::text).boxed(),
         // JSON is read by programs, which need the time and the context of a line.
-        Format::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(true).boxed(),
+        Format::Json => {
+            let lines = lines.json().flatten_event(true).with_current_span(false).with_span_list(true);
+            lines.map_event_format(WithTrace::json).boxed()
+        }
     };
     let page = has_page.then(|| {
         let level = LEVELS[usize::from(verbose.clamp(1, 2))];
         bub_server::LogLayer.with_filter(EnvFilter::new(level))
     });
-    tracing_subscriber::registry().with(lines.with_filter(filter)).with(page).init();
+    let log = tracing_subscriber::registry().with(lines.with_filter(filter)).with(page);
+    #[cfg(feature = "otel")]
+    let log = log.with(bub_telemetry::layer());
+    log.init();
+}
+
+/// Adds the trace and the span to a line, while they are exported.
+struct WithTrace<F> {
+    format: F,
+    is_json: bool,
+}
+
+impl<F> WithTrace<F> {
+    fn text(format: F) -> Self {
+        Self { format, is_json: false }
+    }
+
+    fn json(format: F) -> Self {
+        Self { format, is_json: true }
+    }
+}
+
+impl<S, N, F> FormatEvent<S, N> for WithTrace<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut to: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let Some(span) = bub_telemetry::current() else { return self.format.format_event(context, to, event) };
+        let mut line = String::new();
+        self.format.format_event(context, Writer::new(&mut line), event)?;
+        let (trace, span) = (span.trace_id, span.span_id);
+        match (self.is_json, line.strip_prefix('{')) {
+            (true, Some(rest)) => write!(to, "{{\"trace_id\":\"{trace:032x}\",\"span_id\":\"{span:016x}\",{rest}"),
+            _ => writeln!(to, "{} trace_id={trace:032x} span_id={span:016x}", line.trim_end_matches('\n')),
+        }
+    }
 }
 
 /// Redirects lines to a receiver, so that they do not disturb what is drawn.

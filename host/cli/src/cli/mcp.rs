@@ -41,6 +41,13 @@ enum Command {
     Serve(serve::Arguments),
 }
 
+impl Arguments {
+    /// Whether this process is a server, and runs turns.
+    pub(super) fn is_serve(&self) -> bool {
+        matches!(self.command, Command::Serve(_))
+    }
+}
+
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     match arguments.command {
         Command::Add(arguments) => add::run(arguments, &config, workspace).await,

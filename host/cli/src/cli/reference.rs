@@ -10,6 +10,7 @@ mod http;
 use super::doctor;
 use anyhow::{Context, Result};
 use bub_config::Config;
+use bub_config::OTEL_VARIABLES;
 use bub_config::variables::{FORMS, VARIABLES};
 use bub_permissions::forms;
 use bub_runtime::imports::grant_risk;
@@ -89,7 +90,13 @@ fn environment() -> String {
     table(&mut page, &["Variable", "Meaning"], rows);
     page.push_str("\n## Variables with a name in them\n\n");
     let code = |names: &str| names.split(", ").map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    table(&mut page, &["Variable", "Meaning"], FORMS.iter().map(|(name, about)| vec![code(name), (*about).to_owned()]));
+    let row = |(name, about): &(&str, &str)| vec![code(name), (*about).to_owned()];
+    table(&mut page, &["Variable", "Meaning"], FORMS.iter().map(row));
+    page.push_str("\n## Variables of OpenTelemetry\n\n");
+    page.push_str(
+        "[Telemetry](../guide/telemetry.md) explains them. A value that cannot be used is reported and left out.\n\n",
+    );
+    table(&mut page, &["Variable", "Meaning"], OTEL_VARIABLES.iter().map(row));
     page
 }
 

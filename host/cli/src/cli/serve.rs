@@ -3,6 +3,7 @@
 mod config_reloader;
 mod worker;
 
+use super::telemetry;
 use super::watchdog::Watchdog;
 use anyhow::Result;
 use bub_config::{Config, DEFAULT_MODEL, Fingerprint};
@@ -72,6 +73,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         ConfigReloader::new(gateway.clone(), auth, command_line, host.config.fingerprint.clone().and(fingerprint));
     let watch = reloader.watch();
     let worker = Worker::start(&gateway);
+    telemetry::export_metrics(&server);
     println!("serving at {}://{}", server.scheme(), server.address());
     println!("the owner's token is in {}", host.config.home.join("serve.token").display());
     // A log that is kept gets no link.

@@ -18,6 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tracing::Span;
 use wasmtime::component::Instance;
 use wasmtime::{Result, Store};
 
@@ -50,7 +51,8 @@ pub type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>
 /// # Errors
 ///
 /// A [`Fault`], when the guest trapped or broke a limit or its contract. The guest's own error is in `T`.
-#[tracing::instrument(name = "hook", skip_all, fields(hook = context.call.name(), plugin = plugin.name))]
+#[tracing::instrument(name = "hook", skip_all, fields(hook = context.call.name(), plugin = plugin.name, digest, fuel,
+    memory, outcome, error.type, otel.status))]
 pub async fn call<'c, T: Send>(
     host: &Arc<Host>,
     plugin: &Arc<Plugin>,
@@ -58,7 +60,7 @@ pub async fn call<'c, T: Send>(
     run: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> CallFuture<'a, T> + Send,
 ) -> std::result::Result<T, Fault> {
     // There is a copy of this function for each hook, so what does not depend on the hook is elsewhere.
-    let mut open = OpenCall::begin(host, plugin, context).await?;
+    let mut open = OpenCall::begin(host, plugin, context).await.inspect_err(record_fault)?;
     let live = &mut open.live;
     let context = &open.context;
     let outcome = tokio::time::timeout(
@@ -153,6 +155,11 @@ impl<'h> OpenCall<'h> {
             turn.fuel.fetch_add(fuel, Ordering::Relaxed);
         }
         self.live.store.data().output.end();
+        if bub_telemetry::is_on() {
+            let span = Span::current();
+            span.record("digest", &*self.plugin.digest);
+            span.record("fuel", fuel).record("memory", self.live.store.data().limiter.used());
+        }
         (took, fuel)
     }
 
@@ -177,6 +184,9 @@ impl<'h> OpenCall<'h> {
     async fn succeed(self) {
         let (took, fuel) = self.end();
         self.log(took, fuel, None);
+        if bub_telemetry::is_on() {
+            Span::current().record("outcome", "returned");
+        }
         let Self { host, plugin, context, live, permit, counts, .. } = self;
         host.meter.add(&plugin.name, context.call.name(), took, fuel, None);
         context.recording.ends(None);
@@ -201,6 +211,7 @@ impl<'h> OpenCall<'h> {
         let (hook, turn, session) = (context.call.name(), context.turn.as_deref(), context.session());
         context.recording.ends(Some(&kind.to_string()));
         let broken = Fault { plugin: plugin.name.clone(), hook, kind, output: live.store.data().output.shown() };
+        record_fault(&broken);
         if let Some((holder, broken)) = turn.and_then(|turn| filled(turn, plugin, &broken)) {
             host.meter.add(&plugin.name, hook, took, fuel, None);
             publish(host, &broken, (Duration::ZERO, 0), session);
@@ -221,6 +232,15 @@ impl<'h> OpenCall<'h> {
             charge(host, (plugin, context.circuit_key(), permit), &broken, recorder, turn).await;
         }
         broken
+    }
+}
+
+/// Ends the span of a call with its fault.
+fn record_fault(fault: &Fault) {
+    if bub_telemetry::is_on() {
+        let span = Span::current();
+        span.record("outcome", "fault").record("error.type", fault.kind.name());
+        span.record("otel.status", fault.kind.to_string());
     }
 }
 

@@ -11,6 +11,7 @@ use bub_types::{Error, ErrorKind, Prompt, StreamEvent, SystemPart};
 use std::sync::Arc;
 
 /// Walks the plugins once, latest first, and asks each by whichever of the two model hooks it exports.
+#[tracing::instrument(target = "otel", name = "run-model", skip_all)]
 pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let mut skipped = None;
     let hooks = [Hook::RunModel, Hook::RunModelStream];

@@ -13,6 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 /// The prompt that the plugins make of the message; none: no plugin made one.
+#[tracing::instrument(target = "otel", name = "build-prompt", skip_all)]
 pub async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
     build_over(turn, None).await
 }

@@ -52,6 +52,7 @@ pub async fn admit_message(scope: &CallScope, message: &Envelope, load: (bool, u
 /// # Errors
 ///
 /// The error of a plugin, or its fault: it ended the stage.
+#[tracing::instrument(target = "otel", name = "resolve-session", skip_all)]
 pub async fn resolve_session(scope: &CallScope, message: &Envelope) -> Result<Option<String>, Failure> {
     let ask = guest_call!(resolve_session.call_resolve_session(message), answer => {
         Ok(answer.map(|id| id.filter(|id| !id.is_empty())))
@@ -64,6 +65,7 @@ pub async fn resolve_session(scope: &CallScope, message: &Envelope) -> Result<Op
 
 /// Merges what the plugins load into the turn's state: of two values for a key the latest registered plugin's wins. The
 /// host's own keys stay as they are.
+#[tracing::instrument(target = "otel", name = "load-state", skip_all)]
 pub async fn load_state(turn: &Arc<Turn>) -> Result<(), Failure> {
     let ask = guest_call!(turn; load_state.call_load_state(), answer => match answer {
         Ok(state) => {
@@ -98,6 +100,7 @@ pub fn host_owned(key: &str) -> bool {
 }
 
 /// Asks every plugin, the failed turn's failure in hand.
+#[tracing::instrument(target = "otel", name = "save-state", skip_all)]
 pub async fn save_state(turn: &Arc<Turn>, output: &str, failure: Option<&Failure>) -> Result<(), Failure> {
     let failure = failure.map(Failure::to_error);
     let failure = failure.as_ref();
@@ -106,6 +109,7 @@ pub async fn save_state(turn: &Arc<Turn>, output: &str, failure: Option<&Failure
 }
 
 /// All batches joined, the latest registered plugin's first.
+#[tracing::instrument(target = "otel", name = "render-outbound", skip_all)]
 pub async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>, Failure> {
     let ask = guest_call!(turn; render_outbound.call_render_outbound(output), answer => {
         check_contexts(answer.as_deref().unwrap_or_default())?;
@@ -123,6 +127,7 @@ fn check_contexts(envelopes: &[Envelope]) -> wasmtime::Result<()> {
 }
 
 /// Offers an outbound envelope to every plugin; the host hands it to its channel when none says that it did.
+#[tracing::instrument(target = "otel", name = "dispatch-outbound", skip_all)]
 pub async fn dispatch(scope: &CallScope, message: &Envelope) -> Result<(), Failure> {
     let ask = guest_call!(dispatch_outbound.call_dispatch_outbound(message));
     let context = CallContext::about(Hook::DispatchOutbound, message.session_id.as_deref().unwrap_or_default());

@@ -5,6 +5,7 @@ mod convert;
 mod metering;
 mod request;
 mod response;
+mod spans;
 
 use self::call::ModelCall;
 pub use self::call::ask_provider;
@@ -24,6 +25,7 @@ use bub_types::Error;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use tokio::sync::mpsc;
+use tracing::Instrument;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -41,7 +43,7 @@ impl Host for State {
             Err(error) => return Ok(Err(error)),
         };
         let (sender, events) = mpsc::channel(EVENTS);
-        let exchange: BoxFuture<'static, ()> = Box::pin(exchange.run(sender));
+        let exchange: BoxFuture<'static, ()> = Box::pin(exchange.run(sender).in_current_span());
         let mut completion = Completion::new(LocalStream::new(exchange, events));
         // A guest waits for one at a time, and means several to go on side by side.
         for other in self.table.iter_mut().filter_map(|entry| entry.downcast_mut::<Completion>()) {

@@ -11,6 +11,7 @@ use bub_permissions::policy::{Flow, PolicyInput, Verdict, decide};
 use bub_types::{Effect, ToolSpec};
 use bub_types::{Error, Principal, Prompt, ToolCall};
 use tokio::sync::watch;
+use tracing::Instrument;
 use wasmtime::component::Resource;
 
 impl Host for State {
@@ -34,10 +35,11 @@ impl Host for State {
         };
         // In a task of its own, so that turns inside turns do not grow one future without end.
         let (cancel, abandoned) = watch::channel(false);
-        let task = tokio::spawn(async move {
+        let run = async move {
             let token = turn.task_token();
             turn.run_inner(inner, abandoned, token).await
-        });
+        };
+        let task = tokio::spawn(run.in_current_span());
         Ok(match (CancelOnDrop { task, cancel }).await {
             Ok(output) => output.map_err(|failure| failure.to_error()),
             Err(error) => Err(Error::new(bub_types::ErrorKind::Unknown, error.to_string())),

@@ -18,6 +18,7 @@ use bub_types::{Effect, ToolSpec};
 use bub_types::{Error, ToolCall};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+use tracing::Instrument;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -62,13 +63,13 @@ impl Host for State {
             let granted = self.granted(&Grant::tool(&turn.dotted(&call.name)));
             let job = Job { at, call, granted };
             if turn.tool(&job.call.name).is_some_and(|(_, tool)| tool.effect == Effect::Read) {
-                running.push(Box::pin(jobs(turn.clone(), depth, places.clone(), vec![job])));
+                running.push(Box::pin(jobs(turn.clone(), depth, places.clone(), vec![job]).in_current_span()));
             } else {
                 changes.push(job);
             }
         }
         if !changes.is_empty() {
-            running.push(Box::pin(jobs(turn.clone(), depth, places, changes)));
+            running.push(Box::pin(jobs(turn.clone(), depth, places, changes).in_current_span()));
         }
         let mut outcomes: Vec<_> = run_concurrently(running).await.into_iter().flatten().collect();
         outcomes.sort_by_key(|(at, _)| *at);

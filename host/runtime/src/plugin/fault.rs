@@ -98,6 +98,28 @@ impl Fault {
     }
 }
 
+impl FaultKind {
+    /// Its name, for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Trap(_) => "trap",
+            Self::Panic(_) => "panic",
+            Self::OutOfFuel { .. } => "out_of_fuel",
+            Self::OutOfMemory(_) => "out_of_memory",
+            Self::Deadline(_) => "deadline",
+            Self::StackOverflow => "out_of_stack",
+            Self::TooMuchOutput(_) => "too_much_output",
+            Self::TooMuchKept(_) => "too_much_kept",
+            Self::FilledTurn { .. } => "filled_turn",
+            Self::TooManyCalls(_) => "too_many_calls",
+            Self::TooManyHandles(_) => "too_many_handles",
+            Self::Contract(_) => "contract",
+            Self::NotLoaded(_) => "not_loaded",
+            Self::OpenCircuit(_) => "quarantined",
+        }
+    }
+}
+
 impl std::error::Error for Fault {}
 
 impl fmt::Display for FaultKind {

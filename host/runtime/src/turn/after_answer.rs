@@ -3,10 +3,18 @@
 use super::data::Turn;
 use crate::hooks;
 use std::sync::Arc;
+use tracing::Instrument;
 
 impl Turn {
     /// Notifies the observers that the answer is delivered, if there is one. The session is free already.
-    pub(super) async fn after_answer(self: Arc<Self>, output: Option<String>) {
+    pub(super) fn after_answer(self: Arc<Self>, output: Option<String>) -> impl Future<Output = ()> + Send + use<> {
+        // The turn's own span ends with the answer.
+        let parent = bub_telemetry::current().map(tracing::field::display);
+        let span = tracing::info_span!(target: "otel", parent: None, "after-answer", otel.parent = parent);
+        self.follow_answer(output).instrument(span)
+    }
+
+    async fn follow_answer(self: Arc<Self>, output: Option<String>) {
         if let Some(output) = output {
             hooks::after_turn(&self, &output).await;
         }

@@ -4,6 +4,7 @@ mod forget;
 
 use super::data::Turn;
 use super::denial::DENIED;
+use super::spans;
 use crate::error::Failure;
 use crate::host::cutoff;
 use bub_tape::{Draft, SESSION_MARK, SessionMark};
@@ -12,6 +13,7 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
+use tracing::Instrument;
 
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -65,7 +67,8 @@ impl Turn {
         self.mark_tape().await?;
         self.mark_settled();
         if !is_ephemeral(&self.session_id) {
-            self.tape.merge().await?;
+            let span = bub_telemetry::span!("commit", tape = self.tape.name());
+            self.tape.merge().instrument(span).await?;
         }
         Ok(())
     }
@@ -142,6 +145,7 @@ impl Turn {
 
     /// The turn is over. Of one that failed what was counted last is written down; behind an answer there is more to come.
     pub(super) async fn end(&self, has_failed: bool) {
+        spans::ended(self, has_failed);
         let is_lost = self.check_lease().is_err();
         self.discard().await;
         if is_lost {

@@ -4,12 +4,14 @@ use crate::channel::Channel;
 use bub_config::Commands;
 use bub_permissions::policy::ApprovalMode;
 use bub_tape::Draft;
+use bub_telemetry::TraceContext;
 use bub_types::{Envelope, Principal, StreamEvent};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+use tracing::field::{self, Value};
 
 /// Messages that wait to steer one turn.
 const MAX_WAITING: usize = 64;
@@ -165,6 +167,8 @@ pub struct TurnOptions {
     earlier: Vec<Draft>,
     /// Whether the turn has no message and no model.
     pub(super) is_direct: bool,
+    /// The span of another program that the turn belongs to.
+    trace: Option<TraceContext>,
 }
 
 impl TurnOptions {
@@ -183,6 +187,7 @@ impl TurnOptions {
             call_observer: None,
             earlier: Vec::new(),
             is_direct: false,
+            trace: None,
         }
     }
 
@@ -243,6 +248,17 @@ impl TurnOptions {
     #[must_use]
     pub fn with_history(self, earlier: Vec<Draft>) -> Self {
         Self { earlier, ..self }
+    }
+
+    /// Makes the turn a part of a trace that another program began.
+    #[must_use]
+    pub fn with_trace(self, trace: Option<TraceContext>) -> Self {
+        Self { trace, ..self }
+    }
+
+    /// The field of the turn's span that names its parent.
+    pub(super) fn parent(&self) -> Option<impl Value + use<>> {
+        self.trace.map(field::display)
     }
 
     /// The turn has no message and no model.

@@ -4,6 +4,7 @@ use super::data::Turn;
 use super::direct::DirectStage;
 use super::options::TurnOptions;
 use super::scope::CallScope;
+use super::spans;
 use crate::channel::{reply, shown};
 use crate::error::Failure;
 use crate::hooks;
@@ -35,7 +36,8 @@ pub async fn run_turn(host: &Arc<Host>, inbound: Envelope, options: TurnOptions)
 }
 
 /// The same; `direct` takes the place of the prompt, the model and the delivery.
-#[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
+#[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session, otel.parent = options.parent(),
+    principal, fuel, outcome, error.type, otel.status))]
 pub(super) async fn drive(
     host: &Arc<Host>,
     mut inbound: Envelope,
@@ -57,9 +59,8 @@ pub(super) async fn drive(
         host.post_turn_tasks.begin(&turn.session_id, work);
     }
     if let Err(failure) = &outcome {
-        tracing::info!("turn failed: {failure}");
-        // The channel of a client that disconnected is not notified of the disconnect, and a session that another worker
-        // goes on with not by this one.
+        spans::turn_failed(failure);
+        // A client that disconnected is not notified of that, and a session that another worker goes on with not by this.
         if !matches!(failure, Failure::Cancelled | Failure::LeaseLost) {
             let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
             hooks::notify_observers(&scope, turn.as_ref(), "turn", &failure.to_user_error(), Some(&message)).await;
@@ -90,7 +91,6 @@ async fn stages(turn: &Arc<Turn>, direct: Option<DirectStage<'_>>) -> Result<Tur
         Some(_) => Vec::new(),
         None => turn.finalize_late(turn.or_cancelled(answer(turn, &output)).await).await?,
     };
-    tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
     let (run_ids, usage, finish_reason) = (turn.run_ids(), turn.spent(), turn.finish_reason());
     Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds, run_ids, finish_reason, usage })
 }

@@ -5,6 +5,7 @@ use super::denial::DenialReason;
 use super::lifetime::MAX_NESTED;
 use super::options::{Cancel, Identity, TurnOptions};
 use super::pipeline::run_model;
+use super::spans;
 use crate::error::Failure;
 use crate::plugin::model_name;
 use bub_config::Commands;
@@ -15,6 +16,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::Span;
 
 /// The session that is the parent's own.
 const INHERIT: &str = "inherit";
@@ -43,6 +45,8 @@ impl Turn {
     /// Runs a turn inside this one and returns its answer. Its principal, deadline and end are the parent's, and
     /// what taints one of the two taints the other. It is cancelled, too, once the call that waits for it is `abandoned`;
     /// what it wrote is on its tape when `token` is dropped.
+    #[tracing::instrument(target = "otel", name = "subturn", skip_all, fields(session, principal, fuel, outcome,
+        error.type, otel.status))]
     pub async fn run_inner(
         self: &Arc<Self>,
         inner: Inner,
@@ -65,6 +69,9 @@ impl Turn {
             () = options.cancelled() => return Err(Failure::Cancelled),
             begun = begin => begun?,
         };
+        if bub_telemetry::is_on() {
+            Span::current().record("session", &turn.session_id);
+        }
         let outcome = turn.work(&inner.prompt).await;
         if turn.is_tape(&self.tape) {
             self.is_shared.store(true, Ordering::Relaxed);
@@ -77,7 +84,8 @@ impl Turn {
         }
         drop(token);
         turn.discard().await;
-        let output = outcome?;
+        spans::ended(&turn, outcome.is_err());
+        let output = outcome.inspect_err(spans::failed)?;
         settled?;
         Ok(output)
     }

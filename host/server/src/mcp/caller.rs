@@ -12,6 +12,7 @@ use bub_mcp::{Caller, Connection, Outcome, Work};
 use bub_runtime::channel::message;
 use bub_runtime::host::Host;
 use bub_runtime::turn::Identity;
+use bub_telemetry::TraceContext;
 use bub_types::MessageKind;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ impl Connection for TokenConnection {
             (None, None) => format!("{}{CHAT}:{}", bearer.session_prefix, bearer.name),
         };
         let session = turns::session(&bearer, Some(session), "").map_err(to_data)?;
-        Ok(TokenCaller { api, bearer, session })
+        Ok(TokenCaller { api, bearer, session, trace: turns::trace(&parts.headers) })
     }
 }
 
@@ -57,6 +58,7 @@ pub(super) struct TokenCaller {
     api: Arc<Api>,
     bearer: Bearer,
     session: String,
+    trace: Option<TraceContext>,
 }
 
 impl Caller for TokenCaller {
@@ -102,6 +104,7 @@ impl Caller for TokenCaller {
             lease: None,
             quota_account: Some(self.bearer.quota_account()),
             call,
+            trace: self.trace,
         };
         let reply = self.bearer.submit(&self.api, submission).await.map_err(to_data)?;
         let outcome = reply.outcome().await.ok_or_else(|| to_data(ApiError::stopping()))?;

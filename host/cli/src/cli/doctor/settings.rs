@@ -2,6 +2,7 @@
 
 mod mcp;
 mod server;
+mod telemetry;
 
 use anyhow::Result;
 use bub_config::{Config, DEFAULT_MODEL, Limits, OPEN_TOOLS, TOOL_BUDGET};
@@ -332,6 +333,7 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
     ];
     keys.extend(mcp::keys());
     keys.extend(server::keys(config));
+    keys.extend(telemetry::keys(config));
     keys
 }
 

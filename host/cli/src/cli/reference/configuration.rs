@@ -6,11 +6,13 @@ use anyhow::{Result, bail};
 use bub_config::typed_keys;
 
 /// Placeholders for names that users choose.
-const NAMES: [(&str, &str); 9] = [
+const NAMES: [(&str, &str); 11] = [
     ("mcp.*.env.*", "mcp.NAME.env.VARIABLE"),
     ("mcp.*.headers.*", "mcp.NAME.headers.HEADER"),
     ("mcp.*.effects.*", "mcp.NAME.effects.TOOL"),
     ("mcp.*", "mcp.NAME"),
+    ("telemetry.headers.*", "telemetry.headers.HEADER"),
+    ("telemetry.resource.*", "telemetry.resource.ATTRIBUTE"),
     ("prices.models.*", "prices.models.MODEL"),
     ("windows.*", "windows.MODEL"),
     ("plugins.*", "plugins.NAME"),

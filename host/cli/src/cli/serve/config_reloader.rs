@@ -1,5 +1,6 @@
 //! Reloads the configuration while serving: when one of its files changes, and on SIGHUP.
 
+use crate::cli::telemetry;
 use anyhow::Result;
 use bub_config::{Config, Fingerprint, RestartRequired};
 use bub_gateway::Gateway;
@@ -147,6 +148,7 @@ impl ConfigReloader {
             return Ok(false);
         }
         let host = before.with_config(config).await?;
+        telemetry::redact_with(&host.config);
         self.auth.reload(tokens, tls, &host.config.serve);
         self.gateway.reload(host).await;
         tracing::info!("the changed configuration is in effect");

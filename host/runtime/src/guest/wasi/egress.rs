@@ -10,6 +10,7 @@ use bub_egress::secret;
 use bub_egress::secret::SecretInjector;
 use bub_egress::{Body, EgressClient, Outgoing, Target};
 use bub_permissions::{Grant, GrantKind};
+use bub_telemetry::TraceContext;
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, StreamBody};
 use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
@@ -50,8 +51,13 @@ impl WasiHttpHooks for Http {
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
         let keeps_tapes = self.keeps_tapes;
         let recording = self.recording.clone();
+        // A trace is known to others only if the user wants that.
+        let trace = self.host.config.telemetry.propagate_to_plugins.then(bub_telemetry::current).flatten();
         let send = async move |request| {
-            let request = into_request(request, options)?;
+            let mut request = into_request(request, options)?;
+            if let Some(value) = trace.and_then(|trace| HeaderValue::from_str(&trace.to_string()).ok()) {
+                request.headers.entry(TraceContext::HEADER).or_insert(value);
+            }
             let target = Target::from_url(request.url()).map(|target| target.to_string()).unwrap_or_default();
             match client.send(request).await {
                 Ok(response) => {

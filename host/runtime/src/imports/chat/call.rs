@@ -3,6 +3,7 @@
 use super::convert::{EVENTS, into_error};
 use super::request::Request;
 use super::response::ResponseRecorder;
+use super::spans;
 use crate::guest::bindings::exchange;
 use crate::guest::completion::Outcome;
 use crate::guest::handles::Sink;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::Instrument;
 
 /// A request on its way.
 pub(super) struct ModelCall {
@@ -78,14 +80,16 @@ impl ModelCall {
                 return;
             }
         };
-        let began = Instant::now();
+        let (began, span) = (Instant::now(), spans::begin(&self));
         let mut response = ResponseRecorder::new(&self.turn, &self.caller, &listener);
         let ended = tokio::select! {
             biased;
             () = listener.closed() => Err(Error::cancelled()),
-            ended = self.ask_each(&mut response) => ended,
+            ended = self.ask_each(&mut response).instrument(span.clone()) => ended,
         };
         let call = self.bill(&response, ended.as_ref().err());
+        spans::end(&span, &self, &response, (call.as_ref(), ended.as_ref().err()));
+        drop(span);
         if let Some(call) = &call {
             self.turn.spends(call.tokens());
         }

@@ -18,7 +18,7 @@ const MAX_LENT: usize = 8_000_000;
 pub(super) struct Request {
     pub(super) purpose: String,
     pub(super) model: String,
-    messages: Vec<Message>,
+    pub(super) messages: Vec<Message>,
     tools: Vec<Offered>,
     max_tokens: Option<u32>,
     options: Option<String>,

@@ -21,8 +21,10 @@ pub(super) struct ResponseRecorder<'a> {
     pub(super) events: u64,
     /// Bytes that the model made, of whatever kind.
     pub(super) received: u64,
-    text: String,
-    tool_calls: Vec<ToolCall>,
+    pub(super) text: String,
+    pub(super) tool_calls: Vec<ToolCall>,
+    /// Why the model ended its answer.
+    pub(super) finish: Option<String>,
     pub(super) usage: Option<String>,
 }
 
@@ -37,6 +39,7 @@ impl<'a> ResponseRecorder<'a> {
             received: 0,
             text: String::new(),
             tool_calls: Vec::new(),
+            finish: None,
             usage: None,
         }
     }
@@ -56,11 +59,14 @@ impl<'a> ResponseRecorder<'a> {
             }
             Event::ToolCalls(calls) => self.tool_calls.extend(calls.iter().cloned().map(into_call)),
             Event::Usage(usage) => self.usage = Some(usage.clone()),
-            // Of the calls of the agent loop itself.
-            Event::Finish(reason) if self.turn.is_streaming(&self.caller.plugin.name) => {
-                self.turn.note_finish_reason(reason);
+            Event::Finish(reason) => {
+                self.finish = Some(reason.clone());
+                // Of the calls of the agent loop itself.
+                if self.turn.is_streaming(&self.caller.plugin.name) {
+                    self.turn.note_finish_reason(reason);
+                }
             }
-            Event::Reasoning(_) | Event::Finish(_) => {}
+            Event::Reasoning(_) => {}
         }
         self.listener.send(Ok(event)).await.map_err(|_| Error::cancelled())
     }

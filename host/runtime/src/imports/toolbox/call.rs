@@ -6,7 +6,7 @@ use crate::guest::handles::TurnHandle;
 use crate::guest::{CallContext, GuestCall, Running, call};
 use crate::hooks;
 use crate::hooks::ToolVerdict;
-use crate::imports::spill;
+use crate::imports::{spans, spill};
 use crate::plugin::{Plugin, Tool, check_json, contract, model_name, parse_json};
 use crate::turn::{DenialReason, Turn, TurnEvent};
 use bub_permissions::Grant;
@@ -17,6 +17,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+use tracing::Instrument;
 
 /// Tool calls of this process so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
@@ -27,7 +28,9 @@ pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<
     let (number, began) = (CALLS.fetch_add(1, Ordering::Relaxed), Instant::now());
     let (name, arguments) = (call.name.clone(), call.arguments.clone());
     turn.publish_tool_event(TurnEvent::ToolBegins { call: number, name, arguments, nested: turn.nesting() }).await;
-    let outcome = intercepted(turn, depth, call).await;
+    let span = spans::tool(turn, &call);
+    let outcome = intercepted(turn, depth, call).instrument(span.clone()).await;
+    spans::tool_ends(&span, turn, &outcome);
     let told = outcome.clone().map_err(|error| error.message);
     turn.publish_tool_event(TurnEvent::ToolEnds { call: number, took: began.elapsed(), outcome: told }).await;
     outcome
