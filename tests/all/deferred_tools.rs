@@ -194,6 +194,20 @@ fn calls_that_name_no_tool_are_errors_that_the_model_can_mend() {
 }
 
 #[test]
+fn a_report_of_the_next_request_counts_the_tools_that_are_offered() {
+    let weight = |home: &Home| -> u64 {
+        let sides = ["tape", "context", "--selector", "builtin", "--against", "context-builder", "--json"];
+        let report = home.bub(sides).finish();
+        let report: Value = serde_json::from_str(&report.stdout).unwrap_or_else(|_| panic!("{report}"));
+        report["sides"][0]["tokens"]["tools"].as_u64().unwrap_or_else(|| panic!("{report:#}"))
+    };
+    let none = weight(&with_services(0, ""));
+    let many = weight(&with_services(10, ""));
+    assert!(none > 500 && many > none && many < none + 1000, "{many} beside {none}");
+    assert!(weight(&with_services(10, "tool_budget = 100")) > 20_000);
+}
+
+#[test]
 fn the_share_and_the_tools_that_are_never_deferred_are_configured() {
     let home = with_services(1, "tool_budget = 0\ntools_always = [\"bash\", \"mcp.billing.list_*\"]");
     let (_, requests) = turn(&home, vec![done()], &[]);

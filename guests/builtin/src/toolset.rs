@@ -21,7 +21,7 @@ pub const CALL: &str = "tool.call";
 /// The event that names tools that a search has found.
 pub const FOUND: &str = "tools.found";
 
-/// The key of the turn's state with what is offered: `true` for all tools, else their names.
+/// The key of the turn's state with the names of what is offered, which the host reads for selectors and reports too.
 const OFFERED: &str = "offered_tools";
 
 /// Tokens of a context whose size is not known.
@@ -59,26 +59,19 @@ pub fn all(turn: &Turn) -> Result<Vec<ToolSpec>> {
 
 /// What the turn offers, as it was decided at its beginning; decided now where no turn has begun, as in a preview.
 pub fn of_turn(turn: &Turn) -> Result<Toolset> {
-    match turn.get_json(OFFERED).map(|offered| json::value(&offered)) {
-        None => decide(turn, &Settings::of(turn)?),
-        Some(Value::Array(names)) => {
-            let is_offered = |tool: &ToolSpec| names.iter().any(|name| name.as_str() == Some(&tool.name));
-            let (mut offered, others): (Vec<_>, Vec<_>) = all(turn)?.into_iter().partition(is_offered);
-            offered.sort_by_key(|tool| names.iter().position(|name| name.as_str() == Some(&tool.name)));
-            Ok(Toolset { offered, deferred: others.into_iter().filter(|tool| !is_of_search(tool)).collect() })
-        }
-        Some(_) => Ok(everything(all(turn)?)),
-    }
+    let Some(Value::Array(names)) = turn.get_json(OFFERED).map(|offered| json::value(&offered)) else {
+        return begin(turn, &Settings::of(turn)?);
+    };
+    let place = |tool: &ToolSpec| names.iter().position(|name| name.as_str() == Some(&tool.name));
+    let (mut offered, others): (Vec<_>, Vec<_>) = all(turn)?.into_iter().partition(|tool| place(tool).is_some());
+    offered.sort_by_key(|tool| place(tool));
+    Ok(Toolset { offered, deferred: others.into_iter().filter(|tool| !is_of_search(tool)).collect() })
 }
 
 /// Decides at the beginning of a turn what is offered until its end.
 pub fn begin(turn: &Turn, settings: &Settings) -> Result<Toolset> {
     let tools = decide(turn, settings)?;
-    if tools.deferred.is_empty() {
-        turn.set(OFFERED, &true)?;
-    } else {
-        turn.set(OFFERED, &tools.offered.iter().map(|tool| &tool.name).collect::<Vec<_>>())?;
-    }
+    turn.set(OFFERED, &tools.offered.iter().map(|tool| &tool.name).collect::<Vec<_>>())?;
     Ok(tools)
 }
 

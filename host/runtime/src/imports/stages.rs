@@ -12,7 +12,9 @@ use bub_permissions::Grant;
 use bub_tape::{Lookup, json};
 use bub_types::ToolSpec;
 use bub_types::{Error, ModelOptions, Prompt};
+use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 use wasmtime::Result;
 use wasmtime::component::Resource;
@@ -115,10 +117,17 @@ impl State {
     }
 }
 
-/// The tools of a turn that are for models.
+/// The key of the turn's state in which an agent loop names the tools that it offers to its model.
+const OFFERED: &str = "offered_tools";
+
+/// The tools of a turn that are for models: those that the agent loop offers, or all of them if it does not say.
 pub fn offered(turn: &Turn) -> impl Iterator<Item = Arc<ToolSpec>> {
+    let named = turn.get(OFFERED).and_then(|names| names.as_array().cloned());
+    let named = named.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect::<HashSet<_>>());
+    let is_named = move |tool: &ToolSpec| named.as_ref().is_none_or(|names| names.contains(&tool.name));
     let tools = turn.scope.plugins.iter().flat_map(|plugin| &plugin.tools);
-    tools.filter(|tool| tool.for_model && turn.has_tool(&tool.name)).map(|tool| tool.spec().clone())
+    let tools = tools.filter(|tool| tool.for_model && turn.has_tool(&tool.name)).map(|tool| tool.spec().clone());
+    tools.filter(move |tool| is_named(tool))
 }
 
 /// The next model call, as far as its messages go.
