@@ -4,6 +4,7 @@ mod commands;
 mod consent;
 mod hostile;
 mod import;
+mod logins;
 mod official;
 mod turns;
 mod web;
@@ -129,11 +130,16 @@ pub(crate) struct Web {
 
 impl Web {
     pub(crate) fn start(home: &Home, habit: &str) -> Self {
+        Self::with(home, &[habit])
+    }
+
+    /// A server with further arguments, the habit last.
+    fn with(home: &Home, more: &[&str]) -> Self {
         let state = state(home);
         let file = state.join("port");
-        let arguments =
-            [script().as_str(), "--http", &file.to_string_lossy(), "--state", &state.to_string_lossy(), habit]
-                .map(str::to_owned);
+        let (script, file_name, state) = (script(), file.to_string_lossy(), state.to_string_lossy());
+        let arguments = [&*script, "--http", &*file_name, "--state", &*state];
+        let arguments = arguments.into_iter().chain(more.iter().copied());
         let child = Command::new("python3").args(arguments).stdin(Stdio::null()).spawn().expect("python3 runs");
         let begun = Instant::now();
         let port = loop {

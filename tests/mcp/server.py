@@ -1,10 +1,10 @@
 """An MCP server for the tests, of the standard library alone: well-behaved, or with one of many bad habits.
 
-    python3 server.py [--http PORT_FILE] [--state DIR] HABIT
+    python3 server.py [--http PORT_FILE] [--state DIR] [--logins SECONDS] HABIT
 
 Over stdio unless `--http` names a file, into which the port on loopback is written. With `--state`, a line is added to the
 file `starts` of that directory at each start, and to `calls` at each call of a tool; the habit `changed` looks for the file
-`changed` there.
+`changed` there. With `--logins`, only tokens of logins get in, which are valid for so long.
 """
 
 import base64
@@ -26,7 +26,7 @@ def option(name):
     return None
 
 
-PORT_FILE, STATE = option("--http"), option("--state")
+PORT_FILE, STATE, LIFETIME = option("--http"), option("--state"), option("--logins")
 HABIT = ARGUMENTS[0] if ARGUMENTS else "good"
 SAY = {"type": "object", "properties": {"say": {"type": "string", "description": "What is said."}}}
 MIB = 1 << 20
@@ -245,7 +245,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.empty(200)
 
     def do_GET(self):
-        self.empty(405)
+        if not (LOGINS and LOGINS.get(self)):
+            self.empty(405)
 
     def empty(self, status, **headers):
         self.send_response(status)
@@ -265,9 +266,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
+        if LOGINS and LOGINS.post(self, body):
+            return None
         message = json.loads(body)
         method = message.get("method")
         note("requests", f"{method} {self.headers.get('mcp-session-id')} {self.headers.get('mcp-protocol-version')} {self.headers.get('authorization')}")
+        if LOGINS and not LOGINS.allows(self.headers.get("authorization")):
+            metadata = f'Bearer resource_metadata="{LOGINS.base(self)}/.well-known/oauth-protected-resource/mcp"'
+            return self.empty(401, www_authenticate=metadata)
         if HABIT == "needs-key" and self.headers.get("authorization") != "Bearer k3y-of-the-test":
             return self.empty(401)
         if HABIT == "moved":
@@ -339,6 +345,11 @@ def over_http():
     server.serve_forever()
 
 
+LOGINS = None
+if LIFETIME:
+    from logins import Logins
+
+    LOGINS = Logins(HABIT, int(LIFETIME), note)
 note("starts", str(os.getpid()))
 if PORT_FILE:
     over_http()

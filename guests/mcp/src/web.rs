@@ -181,7 +181,7 @@ fn refused(stream: Stream, dialog: &Dialog<'_>) -> std::result::Result<Outcome, 
         300..=399 => (ErrorKind::Tool, "redirects, which is not followed: put the address that it leads to into `url`"),
         401 | 403 => (
             ErrorKind::Denied,
-            "does not let this in: put a key for it into `headers`; logins by OAuth are not supported",
+            "does not let this in: log in with `bub-wasm mcp login`, or put a key for it into `headers`",
         ),
         408 | 425 | 429 | 500..=599 => (ErrorKind::Temporary, "failed; a later attempt may succeed"),
         404 | 405 => (ErrorKind::NotFound, "has no MCP server at this address"),

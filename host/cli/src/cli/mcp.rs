@@ -4,6 +4,7 @@ mod add;
 mod check;
 mod import;
 mod list;
+mod login;
 mod offer;
 mod section;
 mod serve;
@@ -37,6 +38,14 @@ enum Command {
     Check(check::Arguments),
     /// Add the servers of a file of another program, with `mcpServers` in JSON
     Import(import::Arguments),
+    /// Log in to a server by OAuth, in a browser
+    Login(login::Arguments),
+    /// Remove the token of a login
+    Logout {
+        /// Name of the server
+        #[arg(value_parser = section::name)]
+        name: String,
+    },
     /// Serve tools, turns and tapes to an MCP client on standard input and output
     Serve(serve::Arguments),
 }
@@ -55,6 +64,8 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         Command::Remove { name } => remove(&name, &config),
         Command::Check(arguments) => check::run(&arguments, &config, workspace).await,
         Command::Import(arguments) => import::run(&arguments, &config),
+        Command::Login(arguments) => login::run(arguments, &config, workspace).await,
+        Command::Logout { name } => login::logout(&name, &config),
         Command::Serve(arguments) => serve::run(arguments, config, workspace).await,
     }
 }
@@ -66,6 +77,7 @@ fn remove(name: &str, config: &Config) -> Result<ExitCode> {
         ensure!(was_there, "{}", section::unknown(config, name));
         Ok(())
     })?;
+    login::forget(name, config)?;
     match std::fs::remove_file(config.mcp_list(name)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             tracing::warn!("`{}` is still there: {error}", config.mcp_list(name).display());

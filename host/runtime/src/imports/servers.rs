@@ -7,6 +7,7 @@ use crate::guest::handles::Server;
 use crate::host::Host;
 use crate::plugin::digest;
 use bub_config::{McpServer, McpTransport};
+use bub_oauth::{LoginFiles, ensure_fresh};
 use bub_system::process;
 use bub_system::process::{Environment, ServerProgram, ServerSpec};
 use bub_types::text::escaped;
@@ -102,6 +103,7 @@ async fn open_server(host: &Host, name: &str) -> std::result::Result<process::Se
     let started_with = McpServer { effects: BTreeMap::new(), digest: None, list: None, ..server.clone() };
     let version = digest(format!("{started_with:?}{own:?}").as_bytes());
     let Some(McpTransport::Program(command)) = server.transport() else {
+        renew_login(host, name, server).await?;
         let spec = ServerSpec { name, version: &version, program: None };
         return host.servers.open(&host.processes, &spec).await.map_err(into_error);
     };
@@ -117,6 +119,18 @@ async fn open_server(host: &Host, name: &str) -> std::result::Result<process::Se
     opened.map_err(|error| match error {
         process::Error::NotFound(_) | process::Error::Io { .. } => config_error(name, &told(host, error).message),
         error => told(host, error),
+    })
+}
+
+/// Renews the token of a login to an address, before a request is made with it.
+async fn renew_login(host: &Host, name: &str, server: &McpServer) -> std::result::Result<(), Error> {
+    let files = LoginFiles::new(&host.config.home, name);
+    let Some(url) = server.url.as_ref().and_then(|url| url.parse().ok()).filter(|_| files.exists()) else {
+        return Ok(());
+    };
+    ensure_fresh(&host.network, &url, &files).await.map_err(|why| {
+        let why = host.config.redact(&why);
+        Error::denied(format!("server `{name}`: {why}; to log in again: bub-wasm mcp login {name}"))
     })
 }
 
