@@ -185,7 +185,14 @@ impl Home {
                 grants.push("hook:*".into());
             }
         }
-        fs::write(file, config.to_string()).expect("config.toml can be written");
+        let changed = config.to_string();
+        // Other programs of the test may read it now.
+        if changed != text {
+            let new = file.with_extension("toml.new");
+            fs::write(&new, changed).expect("config.toml can be written");
+            fs::set_permissions(&new, fs::Permissions::from_mode(0o600)).expect("its rights can be set");
+            fs::rename(new, file).expect("config.toml can be replaced");
+        }
     }
 
     /// Where tapes are kept.

@@ -63,7 +63,7 @@ fn after_a_login_in_a_browser_the_tools_of_a_server_are_used() {
 fn a_token_that_ends_is_renewed_and_a_login_that_ends_says_so() {
     let (home, _web) = with_logins("good", 2);
     assert_eq!(log_in(&home, &[]).code, Some(0));
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(2100));
     assert_eq!(result(&home, "mcp_it_echo", r#"{"say":"1"}"#).0, "echo: 1");
     assert!(noted(&home, "tokens").len() >= 2, "{:?}", noted(&home, "tokens"));
     let grants = noted(&home, "tokens");
@@ -73,6 +73,22 @@ fn a_token_that_ends_is_renewed_and_a_login_that_ends_says_so() {
     std::thread::sleep(Duration::from_millis(1100));
     let (said, _) = result(&home, "mcp_it_echo", r#"{"say":"1"}"#);
     assert!(said.contains("the login has ended; to log in again: bub-wasm mcp login it"), "{said}");
+}
+
+#[test]
+fn calls_of_several_processes_renew_one_login_without_losing_it() {
+    let (home, _web) = with_logins("good", 2);
+    assert_eq!(log_in(&home, &[]).code, Some(0));
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(2100));
+        std::thread::scope(|scope| {
+            let call = || home.run([",mcp.it.echo say=1"]).finish();
+            let calls: Vec<_> = (0..3).map(|_| scope.spawn(call)).collect();
+            for call in calls {
+                call.join().expect("a call ends").says("[cli:local]\necho: 1\n");
+            }
+        });
+    }
 }
 
 #[test]
