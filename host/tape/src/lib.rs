@@ -91,6 +91,7 @@ pub use section::{PluginSection, ids as section_ids, version as section_version}
 pub use session::{
     MAX_SESSION_NAME, SESSION_NAME, SessionMark, SessionSummary, name_session, session_mark, session_summary, typed,
 };
+pub use session_summaries::SummaryCache;
 pub use sqlite::SqliteStore;
 pub use store::{Batch, Commit, Future, Outcome, Reset, Store};
 pub use summary::{EntryOffset, Newest, TapeSummary};

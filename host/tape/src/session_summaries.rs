@@ -22,8 +22,8 @@ const CONCURRENCY: usize = 8;
 /// The revisions of a tape and of the list of its forgotten entries.
 type Revisions = (Revision, Revision);
 
-/// The last summaries, by tape.
-pub(super) struct SummaryCache(Mutex<LruCache<String, (Revisions, SessionSummary)>>);
+/// The last summaries of sessions, by tape. They are those of one store: a store that tells no revisions gets none of them.
+pub struct SummaryCache(Mutex<LruCache<String, (Revisions, SessionSummary)>>);
 
 impl Default for SummaryCache {
     fn default() -> Self {

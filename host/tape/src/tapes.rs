@@ -30,6 +30,12 @@ impl Tapes {
         Self { store, journals, summaries: Arc::default() }
     }
 
+    /// These tapes with summaries that are kept elsewhere, for several values over one store.
+    #[must_use]
+    pub fn with_summaries(self, summaries: &Arc<SummaryCache>) -> Self {
+        Self { summaries: Arc::clone(summaries), ..self }
+    }
+
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store

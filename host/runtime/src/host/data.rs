@@ -18,7 +18,7 @@ use bub_model::Client;
 use bub_postgres::Database;
 use bub_recall::Recall;
 use bub_system::process::{Processes, Servers};
-use bub_tape::{Journals, Store};
+use bub_tape::{Journals, Store, SummaryCache};
 use parking_lot::RwLock;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +39,7 @@ pub struct Host {
     /// The tape store that is used when no plugin is one.
     pub(super) store: Arc<dyn Store>,
     pub(super) journals: Arc<Journals>,
+    pub(super) summaries: Arc<SummaryCache>,
     /// The database that workers share, if the tapes are in one.
     pub(super) database: Option<Database>,
     /// The WebAssembly engines, one for each way of allocating instances.

@@ -14,6 +14,7 @@ impl Host {
 
     /// All tapes, in the store of that scope's plugins: a turn ends on the tapes that it started with.
     pub fn tapes_of(&self, scope: &Arc<CallScope>) -> Tapes {
-        Tapes::new(hooks::tape_store(scope, self.store.clone()), self.journals.clone())
+        let store = hooks::tape_store(scope, self.store.clone());
+        Tapes::new(store, self.journals.clone()).with_summaries(&self.summaries)
     }
 }
