@@ -88,8 +88,8 @@ impl Tapes {
     }
 
     async fn revisions(&self, tapes: &[String]) -> Result<Vec<Option<Revisions>>> {
-        let sidecars = tapes.iter().map(|tape| sidecar_name(tape, forgotten::SIDECAR));
-        let sidecars = sidecars.collect::<Result<Vec<_>>>()?;
+        // A tape whose name leaves no room for the sidecar's has none.
+        let sidecars = tapes.iter().map(|tape| sidecar_name(tape, forgotten::SIDECAR).unwrap_or_else(|_| tape.clone()));
         let names: Vec<String> = tapes.iter().cloned().chain(sidecars).collect();
         let revisions = self.store().revisions(&names).await?;
         let (of_tapes, of_sidecars) = revisions.split_at_checked(tapes.len()).unwrap_or_default();

@@ -92,6 +92,7 @@ macro_rules! conformance {
                 searches::typing_errors_kinds_dates_and_limits_follow_the_rules_of_searches
                 searches::a_fork_is_searched_with_its_parent
                 revisions::a_revision_stays_until_the_next_write_of_any_process
+                revisions::a_tape_with_the_longest_name_is_read_as_any_other
                 revisions::summaries_that_are_kept_are_those_of_the_tapes
                 zones::the_complete_section_of_the_highest_version_applies
                 zones::a_fork_has_its_own_section_or_the_visible_part_of_its_parents

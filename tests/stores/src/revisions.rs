@@ -88,3 +88,15 @@ pub async fn summaries_that_are_kept_are_those_of_the_tapes(place: &Place) {
         }
     }
 }
+
+/// Its name leaves no room for those of sidecars.
+pub async fn a_tape_with_the_longest_name_is_read_as_any_other(place: &Place) {
+    let (dir, name) = (tempfile::tempdir().unwrap(), "0".repeat(200));
+    let tapes = Tapes::new(place.open(), Arc::new(Journals::new(dir.path(), JournalSettings::default())));
+    let tape = tapes.open(&name).unwrap();
+    tape.append(vec![message("user", "hello")]).await.unwrap();
+    let hidden = tape.clone().without_forgotten();
+    assert_eq!(hidden.read(0, 9).await.unwrap().len(), 1);
+    assert_eq!(session_summary(&tape).await.unwrap().first_words.as_deref(), Some("hello"));
+    assert_eq!(tapes.session_summaries(&[name]).await.unwrap()[0].entries, 1);
+}
