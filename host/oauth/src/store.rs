@@ -150,8 +150,7 @@ impl CredentialStore for Store {
 
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let files = self.files.clone();
-        let locked =
-            tokio::task::spawn_blocking(move || files.lock()).await.map_err(|error| io::Error::other(error)).flatten();
+        let locked = tokio::task::spawn_blocking(move || files.lock()).await.map_err(io::Error::other).flatten();
         locked.map(|file| Some(CredentialRefreshGuard::new(file))).map_err(|error| failed("locked", &error))
     }
 }
