@@ -1,4 +1,4 @@
-//! MCP servers that the editor hands over with a session. Nobody has accepted their tools, so they are asked for them once,
+//! MCP servers that the editor hands over with a session. Their tools are not accepted, so they are asked for them once,
 //! and taint each turn that sees them.
 
 use agent_client_protocol_schema::v1::McpServer as Offered;

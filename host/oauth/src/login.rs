@@ -3,7 +3,7 @@
 use crate::callback::Callback;
 use crate::error::told;
 use crate::http::Http;
-use crate::store::{LoginFiles, Store};
+use crate::store::{LoginFiles, Store, Stored};
 use bub_egress::Network;
 use bub_types::text::{clipped, line};
 use reqwest::Url;
@@ -118,12 +118,12 @@ async fn manager(
 pub async fn ensure_fresh(network: &Network, url: &Url, files: &LoginFiles) -> Result<(), String> {
     let unreadable = |error: io::Error| format!("the login cannot be read: {error}");
     let Some(stored) = files.read().map_err(unreadable)? else { return Ok(()) };
-    if !files.is_stale(&stored) {
+    if !stored.is_stale() {
         return Ok(());
     }
     // One request for the calls that wait meanwhile.
     let _renewing = RENEWING.lock().await;
-    let Some(stored) = files.read().map_err(unreadable)?.filter(|stored| files.is_stale(stored)) else { return Ok(()) };
+    let Some(stored) = files.read().map_err(unreadable)?.filter(Stored::is_stale) else { return Ok(()) };
     let client_id = stored.credentials.client_id.clone();
     let secret = stored.client_secret.clone();
     let renewed = async {

@@ -37,6 +37,19 @@ pub(crate) struct Stored {
     pub(crate) credentials: StoredCredentials,
 }
 
+impl Stored {
+    /// Whether the token has to be renewed before it is used.
+    pub(crate) fn is_stale(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let token = serde_json::to_value(&self.credentials.token_response).unwrap_or_default();
+        let lifetime = token.get("expires_in").and_then(serde_json::Value::as_u64).map(Duration::from_secs);
+        match (lifetime, self.credentials.token_received_at.map(Duration::from_secs)) {
+            (Some(lifetime), Some(received)) => now + MARGIN.min(lifetime / 2) >= received + lifetime,
+            _ => false,
+        }
+    }
+}
+
 impl LoginFiles {
     /// The files of the login to the server of that name, a checked one, below `$BUB_HOME`.
     pub fn new(home: &Path, name: &str) -> Self {
@@ -97,17 +110,6 @@ impl LoginFiles {
         let token = serde_json::to_value(&stored.credentials.token_response)?;
         let token = token.get("access_token").and_then(|token| token.as_str()).unwrap_or_default();
         replace(&self.token(), token.as_bytes())
-    }
-
-    /// Whether the token has to be renewed before it is used.
-    pub(crate) fn is_stale(&self, stored: &Stored) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let token = serde_json::to_value(&stored.credentials.token_response).unwrap_or_default();
-        let lifetime = token.get("expires_in").and_then(serde_json::Value::as_u64).map(Duration::from_secs);
-        match (lifetime, stored.credentials.token_received_at.map(Duration::from_secs)) {
-            (Some(lifetime), Some(received)) => now + MARGIN.min(lifetime / 2) >= received + lifetime,
-            _ => false,
-        }
     }
 
     /// Waits until no other process renews the token, and keeps them from it.

@@ -48,7 +48,7 @@ fn what_is_no_message_is_refused_with_the_reason() {
     let refused: Vec<String> = refusals(&editor).iter().rev().take(2).map(Value::to_string).collect();
     assert!(refused.iter().any(|refused| refused.contains("nested deeper than 64")), "{refused:?}");
     assert!(refused.iter().any(|refused| refused.contains("more than 65536 members")), "{refused:?}");
-    // Blank lines, unknown notifications, and answers that nobody waits for are passed over.
+    // Blank lines, unknown notifications, and answers to no open request are passed over.
     editor.program.say("   ");
     editor.notify("no/such", &json!({}));
     editor.notify("$/progress", &json!({}));

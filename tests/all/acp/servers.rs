@@ -36,7 +36,7 @@ fn the_tools_of_a_server_are_there_for_its_sessions_and_are_asked_about() {
     let session = begin(&mut editor, &home, &[stdio(&home, "My server", "good")]);
     let plain = editor.session(&home.workspace());
     let id = editor.prompt(&session, "call it");
-    // The owner's turn is tainted by tools that nobody has accepted, although the workspace is trusted.
+    // The owner's turn is tainted by tools that are not accepted, although the workspace is trusted.
     let question = editor.question(0);
     assert!(question.to_string().contains("nobody has accepted the tools of `my-server`"), "{question}");
     assert_eq!(question["params"]["toolCall"]["rawInput"], json!({ "say": "hello" }), "{question}");

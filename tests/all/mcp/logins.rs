@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
-/// A home with a server over HTTP that lets nobody in without a login. Tokens are valid for so many seconds.
+/// A home with a server over HTTP that refuses requests without a login. Tokens are valid for so many seconds.
 fn with_logins(habit: &str, seconds: u32) -> (Home, Web) {
     let home = home();
     let web = Web::with(&home, &["--logins", &seconds.to_string(), habit]);

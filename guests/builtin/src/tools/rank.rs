@@ -148,11 +148,11 @@ fn spaced(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use bub_guest::tool::Effect;
 
-    fn tool(name: &str, description: &str, parameters: &str) -> ToolSpec {
+    pub fn tool(name: &str, description: &str, parameters: &str) -> ToolSpec {
         ToolSpec {
             name: name.to_owned(),
             description: description.to_owned(),

@@ -84,12 +84,11 @@ pub fn search(turn: &Turn, Words { words, max }: Words) -> Result<String> {
 /// Call a tool that `tool_search` has found.
 #[tool(name = "tool.call", effect = read)]
 pub fn call(turn: &Turn, Call { name, arguments }: Call) -> Result<Value> {
-    let outer = json!({ "name": name, "arguments": arguments }).to_string();
-    let asked = ToolCall { id: None, name: toolset::CALL.to_owned(), arguments: outer };
-    let meant = toolset::meant(&asked);
-    if meant.name == toolset::CALL {
+    let tool = name.trim();
+    if tool.is_empty() || toolset::model_name(tool) == toolset::model_name(toolset::CALL) {
         return Err(Error::invalid(format!("`{name}` is not the name of a tool that can be called")));
     }
+    let meant = ToolCall { id: None, name: tool.to_owned(), arguments: Value::Object(arguments).to_string() };
     match TOOLS.call(turn, &[meant])?.pop() {
         Some(result) => result.map(|answer| json::value(&answer)),
         None => Err(Error::invalid(format!("`{name}` was not called"))),
@@ -112,20 +111,9 @@ fn described(tool: &ToolSpec) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rank::tests::tool;
     use super::*;
     use bub_guest::test::Host;
-    use bub_guest::tool::Effect;
-
-    fn tool(name: &str, description: &str, parameters: &str) -> ToolSpec {
-        ToolSpec {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            parameters: parameters.to_owned(),
-            for_model: true,
-            effect: Effect::Run,
-            reads_outside: false,
-        }
-    }
 
     fn tools() -> Vec<ToolSpec> {
         vec![

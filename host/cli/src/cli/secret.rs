@@ -53,11 +53,7 @@ struct Set {
 }
 
 pub(super) fn run(arguments: &Arguments, home: &Path) -> Result<ExitCode> {
-    // Variables that are not UTF-8 are ignored.
-    let environment = bub_system::environment::all()
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let mut secrets = Secrets::load(home, environment)?;
+    let mut secrets = load(home)?;
     match &arguments.command {
         Command::Set(set) => keep(&mut secrets, set)?,
         Command::List { json } => {
@@ -75,6 +71,15 @@ pub(super) fn run(arguments: &Arguments, home: &Path) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The secrets of that home and of the environment.
+pub(super) fn load(home: &Path) -> Result<Secrets> {
+    // Variables that are not UTF-8 are ignored.
+    let environment = bub_system::environment::all()
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Ok(Secrets::load(home, environment)?)
 }
 
 fn keep(secrets: &mut Secrets, set: &Set) -> Result<()> {

@@ -125,9 +125,7 @@ async fn open_server(host: &Host, name: &str) -> std::result::Result<process::Se
 /// Renews the token of a login to an address, before a request is made with it.
 async fn renew_login(host: &Host, name: &str, server: &McpServer) -> std::result::Result<(), Error> {
     let files = LoginFiles::new(&host.config.home, name);
-    let Some(url) = server.url.as_ref().and_then(|url| url.parse().ok()).filter(|_| files.exists()) else {
-        return Ok(());
-    };
+    let Some(url) = server.url.as_ref().and_then(|url| url.parse().ok()) else { return Ok(()) };
     ensure_fresh(&host.network, &url, &files).await.map_err(|why| {
         let why = host.config.redact(&why);
         Error::denied(format!("server `{name}`: {why}; to log in again: bub-wasm mcp login {name}"))

@@ -4,6 +4,7 @@
 //! without seeing it, as any other key.
 
 use super::{offer, section};
+use crate::cli::secret;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use bub_config::{Config, McpServer, McpTransport, edit};
 use bub_egress::secret::{NewValue, Origin, Secrets, placeholder};
@@ -47,7 +48,7 @@ pub(super) async fn run(arguments: Arguments, config: &Config, workspace: &Path)
     let name = &arguments.name;
     let server = config.mcp.get(name).with_context(|| section::unknown(config, name))?;
     let url = address(name, server)?;
-    let (files, mut secrets) = (LoginFiles::new(&config.home, name), secrets(config)?);
+    let (files, mut secrets) = (LoginFiles::new(&config.home, name), secret::load(&config.home)?);
     check_free(&secrets, name, &files)?;
     let client = match arguments.client_id {
         None => None,
@@ -115,7 +116,7 @@ pub(super) fn logout(name: &str, config: &Config) -> Result<ExitCode> {
 /// Removes the files and the secret of a login. `false`: there is none.
 pub(super) fn forget(name: &str, config: &Config) -> Result<bool> {
     let files = LoginFiles::new(&config.home, name);
-    let mut secrets = secrets(config)?;
+    let mut secrets = secret::load(&config.home)?;
     let is_own = matches!(secrets.origin(&secret_name(name)), Ok(Origin::File(path)) if path == files.token());
     if is_own {
         secrets.remove(&secret_name(name))?;
@@ -123,13 +124,6 @@ pub(super) fn forget(name: &str, config: &Config) -> Result<bool> {
     let existed = files.exists();
     files.remove().context("the login cannot be removed")?;
     Ok(existed || is_own)
-}
-
-fn secrets(config: &Config) -> Result<Secrets> {
-    let environment = bub_system::environment::all()
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Ok(Secrets::load(&config.home, environment)?)
 }
 
 fn secret_name(name: &str) -> String {
