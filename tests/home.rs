@@ -5,7 +5,7 @@ use crate::serve::{Serve, Served};
 use md5::{Digest, Md5};
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -190,7 +190,12 @@ impl Home {
         if changed != text {
             let new = file.with_extension("toml.new");
             fs::write(&new, changed).expect("config.toml can be written");
-            fs::set_permissions(&new, fs::Permissions::from_mode(0o600)).expect("its rights can be set");
+            if let Ok(old) = fs::metadata(&file) {
+                fs::set_permissions(&new, old.permissions()).expect("its rights can be set");
+                chown(&new, Some(old.uid()), None).expect("it stays its owner's");
+            } else {
+                fs::set_permissions(&new, fs::Permissions::from_mode(0o600)).expect("its rights can be set");
+            }
             fs::rename(new, file).expect("config.toml can be replaced");
         }
     }
@@ -240,7 +245,7 @@ fn private_dir(dir: &Path) {
     fs::create_dir_all(dir).expect("the scratch directory can be written");
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
         fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).expect("it is ours");
     }
 }
