@@ -245,7 +245,7 @@ fn private_dir(dir: &Path) {
     fs::create_dir_all(dir).expect("the scratch directory can be written");
     #[cfg(unix)]
     {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+        use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).expect("it is ours");
     }
 }

@@ -1,6 +1,7 @@
 //! The MCP client in the whole program, with `tests/mcp/server.py` as the server: well-behaved, or with a bad habit.
 
 mod commands;
+pub(crate) mod conformance;
 mod consent;
 mod hostile;
 mod import;

@@ -17,6 +17,7 @@ use crate::hostile::hostile_without_a_mode_is_alive as hostile;
 use crate::limits::counter_is_denied_calls_without_a_grant as counter;
 use crate::limits::glutton_with_little_appetite_is_answered as glutton;
 use crate::matrix::trier_without_requested_grants_gets_none_even_if_granted as trier;
+use crate::mcp::conformance::conformant_has_the_tools_of_the_conformance_suite as conformant;
 use crate::plugin_commands::commander_greets_the_given_name as commander;
 use crate::plugins::{model_twice, prompt_upper};
 use crate::policy::deeds_are_done_for_a_clean_owner as deeds;

@@ -237,6 +237,8 @@ def over_stdio():
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     sessions = set()
+    # Answers that a client has to come back for.
+    waiting = []
 
     def log_message(self, *_):
         pass
@@ -245,8 +247,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.empty(200)
 
     def do_GET(self):
-        if not (LOGINS and LOGINS.get(self)):
-            self.empty(405)
+        if LOGINS and LOGINS.get(self):
+            return None
+        after = self.headers.get("last-event-id")
+        if after is None or HABIT not in ("resumes", "resumes-without-end"):
+            return self.empty(405)
+        note("resumed", f"{after} {self.headers.get('mcp-session-id')} {self.headers.get('authorization')}")
+        self.begin_stream()
+        if HABIT == "resumes" and after == "2":
+            self.wfile.write(b"id: 3\ndata: " + self.waiting.pop().encode() + b"\n\n")
+        else:
+            # The data of the third event is lost with the connection.
+            self.wfile.write(b"id: 2\nretry: 5\ndata:\n\nid: 3\ndata: {")
 
     def empty(self, status, **headers):
         self.send_response(status)
@@ -313,12 +325,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         said = list(answers(message))
         self.whole(200, said[-1].encode() if said else b"", session=session)
 
-    def stream(self, message):
+    def begin_stream(self):
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
         self.close_connection = True
+
+    def stream(self, message):
+        self.begin_stream()
+        if HABIT in ("resumes", "resumes-without-end"):
+            self.waiting.extend(answers(message))
+            self.wfile.write(b"id: 1\nretry: 5\ndata:\n\n")
+            return
         try:
             self.wfile.write(b": hello\n\nevent: other\ndata: {}\n\n")
             for answer in answers(message):

@@ -51,6 +51,11 @@ impl<'a> Dialog<'a> {
         Self { server, method, id, began, until, messages: 0, bytes: 0, requests: 0, strays: 0, tools_changed: false }
     }
 
+    /// The name of the server.
+    pub fn server(&self) -> &str {
+        self.server
+    }
+
     /// The time that is left.
     pub fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())

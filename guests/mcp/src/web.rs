@@ -1,7 +1,7 @@
 //! A server that is an address: streamable HTTP. Each message is a POST request; the answer is JSON or a stream of events.
 
 use crate::dialog::{Dialog, Step};
-use crate::events::Events;
+use crate::events::{Events, Place};
 use crate::message::{self, MAX_MESSAGE, Message, Outcome};
 use crate::settings::Settings;
 use crate::{PLAIN, WEB, text};
@@ -18,6 +18,12 @@ const MAX_REFUSAL: usize = 64 << 10;
 
 /// How long a message without an answer may take.
 const NOTIFY_TIME: Duration = Duration::from_secs(10);
+
+/// How often the stream of one answer is resumed.
+const MAX_RESUMPTIONS: u32 = 20;
+
+/// The media type of a stream of events.
+const EVENTS: &str = "text/event-stream";
 
 const TYPES: &str = "application/json, text/event-stream";
 
@@ -36,6 +42,13 @@ pub struct Peer<'a> {
 pub struct Reply {
     pub outcome: Outcome,
     pub session: Option<String>,
+}
+
+/// What a stream came to.
+enum Heard {
+    Answer(Outcome),
+    /// It ended or broke before the answer.
+    BrokenOff(Error),
 }
 
 /// Why there is no answer.
@@ -75,7 +88,7 @@ impl Peer<'_> {
 
     fn answer(&self, stream: Stream, dialog: &mut Dialog<'_>) -> Result<Outcome> {
         let kind = stream.header("content-type").unwrap_or_default().to_ascii_lowercase();
-        if !kind.starts_with("text/event-stream") {
+        if !kind.starts_with(EVENTS) {
             let body = body(stream, MAX_MESSAGE).map_err(|error| failed(dialog, error))?;
             let Some(body) = body else {
                 let most = MAX_MESSAGE >> 20;
@@ -86,17 +99,54 @@ impl Peer<'_> {
             }
             return Err(dialog.error(ErrorKind::Tool, "answered something that is no answer to the request"));
         }
-        let mut events = Events::new(stream);
+        let mut events = Events::new(stream, Place::default());
+        let mut resumptions = 0;
         loop {
-            let next = events.next().map_err(|error| match error.kind {
-                ErrorKind::Temporary if dialog.left().is_zero() => dialog.late(),
-                kind => dialog.error(kind, format!("broke off: {}", error.message)),
-            })?;
-            let Some(said) = next else {
-                return Err(dialog.error(ErrorKind::Temporary, "ended its answer before it was whole"));
+            let broken = match self.listen(&mut events, dialog)? {
+                Heard::Answer(outcome) => return Ok(outcome),
+                Heard::BrokenOff(error) => error,
+            };
+            let place = events.place().clone();
+            let Some((id, pause)) = place.resumed() else { return Err(broken) };
+            if resumptions == MAX_RESUMPTIONS {
+                let what = format!("broke off {} times before it answered", resumptions + 1);
+                return Err(dialog.error(ErrorKind::Temporary, what));
+            }
+            resumptions += 1;
+            std::thread::sleep(pause.min(dialog.left()));
+            if dialog.left().is_zero() {
+                return Err(dialog.late());
+            }
+            // A server that does not go on has no more to say about it: that it broke off is what matters.
+            let Some(stream) = self.resumed(id, dialog.left()) else { return Err(broken) };
+            events = Events::new(stream, place);
+        }
+    }
+
+    /// Reads a stream up to the answer or its end.
+    ///
+    /// # Errors
+    ///
+    /// The server says too much, or nothing in time.
+    fn listen(&self, events: &mut Events, dialog: &mut Dialog<'_>) -> Result<Heard> {
+        loop {
+            let said = match events.next() {
+                Ok(Some(said)) => said,
+                Ok(None) => {
+                    let error = dialog.error(ErrorKind::Temporary, "ended its answer before it was whole");
+                    return Ok(Heard::BrokenOff(error));
+                }
+                Err(error) if error.kind == ErrorKind::Temporary => {
+                    if dialog.left().is_zero() {
+                        return Err(dialog.late());
+                    }
+                    let error = dialog.error(error.kind, format!("broke off: {}", error.message));
+                    return Ok(Heard::BrokenOff(error));
+                }
+                Err(error) => return Err(dialog.error(error.kind, format!("broke off: {}", error.message))),
             };
             match dialog.take(&said)? {
-                Step::Answered(outcome) => return Ok(outcome),
+                Step::Answered(outcome) => return Ok(Heard::Answer(outcome)),
                 Step::Reply(reply) => {
                     // What becomes of it is the server's concern.
                     let _ = self.post_text(reply, NOTIFY_TIME).open();
@@ -105,6 +155,16 @@ impl Peer<'_> {
                 Step::Wait => {}
             }
         }
+    }
+
+    /// The rest of a stream after the event of that id; none if the server does not send it.
+    fn resumed(&self, id: &str, time: Duration) -> Option<Stream> {
+        let url = self.settings.url.as_deref().unwrap_or_default();
+        let request = if url.starts_with("http://") { PLAIN.get(url) } else { WEB.get(url) };
+        let request = self.with_headers(request.header("accept", EVENTS).header("last-event-id", id));
+        let stream = request.timeout(time).deadline(time).open().ok()?;
+        let is_stream = stream.header("content-type").is_some_and(|kind| kind.to_ascii_lowercase().starts_with(EVENTS));
+        (stream.status == 200 && is_stream).then_some(stream)
     }
 
     fn post(&self, message: &Value, time: Duration) -> Request {
@@ -127,8 +187,13 @@ impl Peer<'_> {
 
     fn post_text(&self, message: String, time: Duration) -> Request {
         let url = self.settings.url.as_deref().unwrap_or_default();
-        let grant = if url.starts_with("http://") { PLAIN.post(url) } else { WEB.post(url) };
-        let mut request = grant.header("content-type", "application/json").header("accept", TYPES);
+        let request = if url.starts_with("http://") { PLAIN.post(url) } else { WEB.post(url) };
+        let request = request.header("content-type", "application/json").header("accept", TYPES);
+        self.with_headers(request).body(message).timeout(time).deadline(time)
+    }
+
+    /// What goes with each request: the user's headers, the revision and the session.
+    fn with_headers(&self, mut request: Request) -> Request {
         for (name, value) in &self.settings.headers {
             request = request.header(name.to_ascii_lowercase(), value);
         }
@@ -138,7 +203,7 @@ impl Peer<'_> {
         if let Some(session) = self.session {
             request = request.header("mcp-session-id", session);
         }
-        request.body(message).timeout(time).deadline(time)
+        request
     }
 }
 
@@ -177,6 +242,13 @@ fn session(dialog: &Dialog<'_>, stream: &Stream) -> Result<Option<String>> {
 /// A response that is no success: the error in it, if it has one for this request, or its status.
 fn refused(stream: Stream, dialog: &Dialog<'_>) -> std::result::Result<Outcome, Failure> {
     let status = stream.status;
+    if status == 403
+        && let Some(scopes) = stream.header("www-authenticate").and_then(missing_scopes)
+    {
+        let options = scopes.iter().map(|scope| format!(" --scope {scope}")).collect::<String>();
+        let what = format!("asks for a login that allows more: bub-wasm mcp login {}{options}", dialog.server());
+        return Err(Failure::Other(dialog.error(ErrorKind::Denied, what)));
+    }
     let (kind, what) = match status {
         300..=399 => (ErrorKind::Tool, "redirects, which is not followed: put the address that it leads to into `url`"),
         401 | 403 => (
@@ -196,6 +268,22 @@ fn refused(stream: Stream, dialog: &Dialog<'_>) -> std::result::Result<Outcome, 
         Ok(Message::Answer { outcome: Err(refusal), .. }) => Ok(Err(refusal)),
         _ => Err(Failure::Status(error)),
     }
+}
+
+/// The scopes that a login has to have for the request, where a server says that they are missing (RFC 6750, section 3.1). They
+/// are shown as options of a command, so that others than plain ones are not taken.
+fn missing_scopes(challenge: &str) -> Option<Vec<&str>> {
+    if !challenge.contains("insufficient_scope") {
+        return None;
+    }
+    let (_, rest) = challenge.split_once("scope=\"")?;
+    let scopes: Vec<&str> = rest.split_once('"')?.0.split(' ').collect();
+    let is_plain = |scope: &&str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_:./".contains(&byte);
+        (1..=60).contains(&scope.len())
+            && scope.bytes().enumerate().all(|(at, byte)| plain(byte) || at > 0 && byte == b'-')
+    };
+    (scopes.len() <= 10 && scopes.iter().all(is_plain)).then_some(scopes)
 }
 
 /// The whole body; none if it is longer.
@@ -223,7 +311,17 @@ fn failed(dialog: &Dialog<'_>, error: HttpError) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::header_value;
+    use super::{header_value, missing_scopes};
+
+    #[test]
+    fn scopes_that_a_login_lacks_are_plain_or_not_taken() {
+        let challenge = |scopes: &str| format!("Bearer error=\"insufficient_scope\", scope=\"{scopes}\"");
+        assert_eq!(missing_scopes(&challenge("mcp:basic a-b")), Some(vec!["mcp:basic", "a-b"]));
+        assert_eq!(missing_scopes("Bearer error=\"invalid_token\", scope=\"a\""), None);
+        for hostile in ["", "-x", "a;b", "`id`", "$(id)", "a  b", &"x".repeat(61), &["a"; 11].join(" ")] {
+            assert_eq!(missing_scopes(&challenge(hostile)), None, "{hostile}");
+        }
+    }
 
     #[test]
     fn a_name_in_a_header_is_ascii_or_encoded() {

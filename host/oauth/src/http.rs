@@ -3,6 +3,8 @@
 
 use bub_egress::{Body, EgressClient, Limits, Network, Request, Target};
 use bytes::Bytes;
+use http::StatusCode;
+use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use reqwest::Url;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
 use std::net::IpAddr;
@@ -32,8 +34,8 @@ impl Http {
         named.into_iter().chain(Target::parse(&format!("*:{port}")).ok()).collect()
     }
 
-    async fn send(&self, asked: OAuthHttpRequest) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
-        let (head, body) = asked.request.into_parts();
+    async fn send(&self, asked: http::Request<Vec<u8>>) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
+        let (head, body) = asked.into_parts();
         let mut request = Request::new(head.method, &head.uri.to_string())?;
         request.headers = head.headers;
         let targets = self.targets(request.url());
@@ -54,6 +56,23 @@ impl Http {
     }
 }
 
+/// What the server says to a request without a token (`WWW-Authenticate`): where its logins are, and for what. None: it does
+/// not say.
+pub(crate) async fn challenge(network: &Network, server: &Url) -> Option<String> {
+    let request = http::Request::post(server.as_str())
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json, text/event-stream")
+        .body(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec());
+    let answer = Http::new(network, server).send(request.ok()?).await.ok()?;
+    if answer.status() != StatusCode::UNAUTHORIZED {
+        return None;
+    }
+    let said = answer.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    said.into_iter()
+        .find(|said| said.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer")))
+        .map(str::to_owned)
+}
+
 /// Whether the address is one of this machine.
 fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
@@ -63,6 +82,6 @@ fn is_local(url: &Url) -> bool {
 impl OAuthHttpClient for Http {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         // Redirects are never followed: rmcp follows those of its discovery itself.
-        Box::pin(self.send(request))
+        Box::pin(self.send(request.request))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::callback::Callback;
 use crate::error::told;
-use crate::http::Http;
+use crate::http::{Http, challenge};
 use crate::store::{LoginFiles, Store, Stored};
 use bub_egress::Network;
 use bub_types::text::{clipped, line};
@@ -53,7 +53,9 @@ impl Login {
         let client_secret = client.as_ref().and_then(|client| client.secret.clone());
         let mut manager =
             manager(network, url, files, client_secret, callback.address()).await.map_err(|error| told(&error))?;
-        let found = manager.resolve_metadata().await.map_err(|error| told(&error))?;
+        let challenge = challenge(network, url).await;
+        let found =
+            manager.resolve_metadata_from_challenge(challenge.as_deref()).await.map_err(|error| told(&error))?;
         manager.set_metadata(found.metadata);
         let mut request =
             AuthorizationRequest::new(callback.address()).with_client_name(CLIENT).with_initial_scope_selection();

@@ -48,6 +48,23 @@ fn a_session_that_the_server_has_forgotten_is_begun_again() {
 }
 
 #[test]
+fn an_answer_whose_stream_breaks_off_is_read_to_its_end() {
+    let (home, _web) = with_web("resumes", "");
+    assert_eq!(result(&home, "mcp_it_echo", r#"{"say":"hello"}"#).0, "echo: hello");
+    // After the priming event, and after the last event that was whole.
+    assert_eq!(noted(&home, "resumed"), ["1 session-1 None", "2 session-1 None"]);
+    assert_eq!(noted(&home, "calls"), ["echo"], "no call is made twice");
+}
+
+#[test]
+fn an_answer_that_never_comes_is_asked_for_only_so_often() {
+    let (home, _web) = with_web("resumes-without-end", "");
+    let (said, _) = result(&home, "mcp_it_echo", r#"{"say":"hello"}"#);
+    assert!(said.contains("the server `it` broke off 21 times before it answered"), "{said}");
+    assert_eq!(noted(&home, "resumed").len(), 20);
+}
+
+#[test]
 fn a_key_in_a_header_reaches_the_server_and_nothing_else() {
     let (home, web) = with_web("needs-key", "[mcp.it.headers]\nAuthorization = \"Bearer {{secret:it-key}}\"");
     secret(&home, "it-key", "k3y-of-the-test", &["127.0.0.1"]);

@@ -2,17 +2,10 @@
 //! their tests say so.
 
 use super::desk;
-use crate::serve::clients::{is_content, node, python, source};
+use crate::serve::clients::{is_content, node, python, required, source};
 use crate::serve::serve;
 use bub_tests::{Answer, Home, Server};
 use std::process::Command;
-
-/// A client that cannot be had is a failure where nothing may be left out, as in `.ci/run`.
-fn required<T>(client: Option<T>) -> Option<T> {
-    let may_miss = std::env::var_os("BUB_LANGUAGES").is_none_or(|which| which != "all");
-    assert!(client.is_some() || may_miss, "the client is not installed");
-    client
-}
 
 fn model() -> Server {
     Server::ruled(|request| match request.last_content().contains("slowly") {

@@ -58,6 +58,13 @@ pub(crate) fn node(package: &str, version: &str) -> Option<PathBuf> {
     None
 }
 
+/// A client that cannot be had is a failure where nothing may be left out, as in `.ci/run`.
+pub(crate) fn required<T>(client: Option<T>) -> Option<T> {
+    let may_miss = std::env::var_os("BUB_LANGUAGES").is_none_or(|which| which != "all");
+    assert!(client.is_some() || may_miss, "the client is not installed");
+    client
+}
+
 /// A model that does what the clients ask of it.
 fn clever() -> Server {
     Server::ruled(|request: &Request| {
