@@ -44,7 +44,8 @@ export function VirtualList({ count, height, row, rowClass, label, active, onAct
     const y = offset();
     const first = Math.max(0, Math.floor(y / height) - OVERSCAN);
     const size = Math.ceil(at.clientHeight / height) + 2 * OVERSCAN;
-    rows.current.style.setProperty('--offset', `${at.scrollTop + first * height - y}px`);
+    // Not by a custom property: all descendants would inherit it, and be styled again at each step.
+    rows.current.style.transform = `translateY(${at.scrollTop + first * height - y}px)`;
     setSeen((last) => (last.first === first && last.size === size ? last : { first, size }));
   }, [offset, height]);
 
