@@ -38,6 +38,7 @@ pages! {
     readme: "README.md",
     guide_acp: "docs/src/guide/acp.md",
     guide_approvals: "docs/src/guide/approvals.md",
+    guide_rules: "docs/src/guide/rules.md",
     guide_channels: "docs/src/guide/channels.md",
     guide_configuration: "docs/src/guide/configuration.md",
     guide_context: "docs/src/guide/context.md",

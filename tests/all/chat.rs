@@ -16,7 +16,7 @@ use crate::home;
 use bub_tests::{Home, Terminal};
 
 /// A home whose owner vouches for the workspace: nothing is asked before the conversation begins.
-fn trusting() -> Home {
+pub(crate) fn trusting() -> Home {
     let home = home();
     assert_eq!(home.bub(["trust"]).finish().code, Some(0));
     home
@@ -24,7 +24,7 @@ fn trusting() -> Home {
 
 /// A chat in a terminal of that many columns that waits for its first line.
 #[track_caller]
-fn chat<'h>(home: &'h Home, columns: u16, more: &[&str]) -> Terminal<'h> {
+pub(crate) fn chat<'h>(home: &'h Home, columns: u16, more: &[&str]) -> Terminal<'h> {
     let terminal = home.bub(["chat"].into_iter().chain(more.iter().copied())).terminal(columns, 30);
     terminal.waits();
     terminal

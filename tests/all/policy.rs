@@ -4,6 +4,7 @@
 mod ends;
 mod flows;
 mod fuzz;
+mod rules;
 mod run_later;
 
 use crate::home;

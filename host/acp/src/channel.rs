@@ -18,9 +18,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 /// The answers that the user chooses from.
-const OPTIONS: [(ApprovalDecision, &str, PermissionOptionKind); 4] = [
+const OPTIONS: [(ApprovalDecision, &str, PermissionOptionKind); 5] = [
     (ApprovalDecision::Once, "Allow once", PermissionOptionKind::AllowOnce),
     (ApprovalDecision::Always, "Allow this call for the session", PermissionOptionKind::AllowAlways),
+    (ApprovalDecision::Rule, "Always allow by rule", PermissionOptionKind::AllowAlways),
     (ApprovalDecision::No, "Deny", PermissionOptionKind::RejectOnce),
     (ApprovalDecision::Never, "Deny this tool for the session", PermissionOptionKind::RejectAlways),
 ];
@@ -51,16 +52,32 @@ impl PromptChannel {
             None => format!("question-{}", random_name().ok()?),
         };
         let call = self.calls.question(id.clone(), question);
-        let options = OPTIONS.map(|(decision, name, kind)| PermissionOption::new(decision.name(), name, kind));
-        let request = RequestPermissionRequest::new(self.session.clone(), ToolCallUpdate::from(call), options.to_vec());
+        let is_offered = |(decision, ..): &&(ApprovalDecision, _, _)| {
+            *decision != ApprovalDecision::Rule || !question.rules.is_empty()
+        };
+        let options = OPTIONS.iter().filter(is_offered).map(|(decision, name, kind)| {
+            let name = match decision {
+                ApprovalDecision::Rule => format!("{name}: {}", rules(question)),
+                _ => (*name).to_owned(),
+            };
+            PermissionOption::new(decision.name(), name, *kind)
+        });
+        let request =
+            RequestPermissionRequest::new(self.session.clone(), ToolCallUpdate::from(call), options.collect());
         let answer: RequestPermissionResponse = self.client.request("session/request_permission", &request).await?;
         let decision = decision(&answer.outcome);
-        if matches!(decision, ApprovalDecision::Once | ApprovalDecision::Always) {
+        if matches!(decision, ApprovalDecision::Once | ApprovalDecision::Always | ApprovalDecision::Rule) {
             let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
             self.client.update(&self.session, SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id, fields))).await;
         }
         Some(decision)
     }
+}
+
+/// The rules that are offered, on one line.
+fn rules(question: &ApprovalRequest) -> String {
+    let rules: Vec<String> = question.rules.iter().map(|rule| one_line(&rule.to_string())).collect();
+    rules.join("; ")
 }
 
 /// Anything but a clear yes is a no.

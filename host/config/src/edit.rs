@@ -2,12 +2,13 @@
 
 use super::Section;
 use anyhow::{Context, Result};
+use bub_permissions::policy::commands::CommandRule;
 use bub_system::files::{Draft, make_private_dir, read_text};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use toml_edit::{Array, DocumentMut, Item, Table};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value};
 
 const TRUSTED: &str = "trusted_plugins";
 
@@ -103,6 +104,30 @@ pub fn trusted<'a>(document: &'a mut DocumentMut, digest: &str) -> Result<&'a mu
 pub fn distrust(document: &mut DocumentMut, digest: &str) -> bool {
     let trusted = document.get_mut(TRUSTED).and_then(Item::as_table_mut);
     trusted.is_some_and(|trusted| trusted.remove(digest).is_some())
+}
+
+/// Adds a rule to `[[process.rules]]`, unless it is there.
+///
+/// # Errors
+///
+/// `process` or `process.rules` is something else than tables.
+pub fn add_rule(document: &mut DocumentMut, rule: &CommandRule) -> Result<()> {
+    let process = document.entry("process").or_insert_with(implicit_table);
+    let process = process.as_table_like_mut().context("`process` in config.toml is not a table")?;
+    let rules = process.entry("rules").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    let mut table = Table::new();
+    table["prefix"] = toml_edit::value(rule.prefix.iter().map(String::as_str).collect::<Array>());
+    table["decision"] = toml_edit::value(rule.decision.name());
+    for (key, _) in [("exact", rule.exact), ("tainted", rule.tainted)].into_iter().filter(|(_, is_set)| *is_set) {
+        table[key] = toml_edit::value(true);
+    }
+    match rules {
+        Item::ArrayOfTables(rules) if rules.iter().any(|known| known.to_string() == table.to_string()) => {}
+        Item::ArrayOfTables(rules) => rules.push(table),
+        Item::Value(Value::Array(rules)) => rules.push(table.into_inline_table()),
+        _ => anyhow::bail!("`process.rules` in config.toml is not a list of rules"),
+    }
+    Ok(())
 }
 
 /// Sets `key` to a list of strings, one per line when there are many.

@@ -10,6 +10,7 @@ use super::{
 };
 use anyhow::{Context, Result};
 use bub_egress::secret::Secrets;
+use bub_permissions::policy::commands::CommandRules;
 use bub_redact::{Patterns, encodings};
 use bub_system::files::{Access, check_directory};
 use std::collections::BTreeMap;
@@ -189,6 +190,15 @@ pub fn verbosity(home: Option<&Path>) -> u8 {
 pub fn read_plugins(path: &Path) -> Result<(BTreeMap<String, Plugin>, BTreeMap<String, Trusted>)> {
     let file = File::read(path)?;
     Ok((file.plugins, file.trusted_plugins))
+}
+
+/// Reads `[[process.rules]]` alone, for rules that change while the program runs.
+///
+/// # Errors
+///
+/// The file cannot be read, or a key of it is wrong.
+pub fn read_rules(path: &Path) -> Result<CommandRules> {
+    Ok(File::read(path)?.process.rules)
 }
 
 /// Path of the running executable. `/proc/self/exe` is preferred: an update may have replaced the file, and compiled

@@ -1,6 +1,7 @@
 //! `[process]`: programs that plugins start.
 
 use anyhow::{Result, ensure};
+use bub_permissions::policy::commands::CommandRules;
 use serde::Deserialize;
 
 /// `[process]`.
@@ -9,6 +10,8 @@ use serde::Deserialize;
 pub struct Process {
     /// Variables that programs get in addition to [`bub_system::process::ALLOWED`]: names, or prefixes such as `AWS_*`.
     pub env: Vec<String>,
+    /// Rules for the commands of tools that run programs.
+    pub rules: CommandRules,
 }
 
 impl Process {

@@ -32,9 +32,10 @@ const MAX_ARGUMENTS: usize = 1500;
 const ATTEMPTS: u32 = 4;
 
 /// The answers, as commands.
-const ANSWERS: [(&str, ApprovalDecision); 4] = [
+const ANSWERS: [(&str, ApprovalDecision); 5] = [
     (",allow", ApprovalDecision::Once),
     (",always", ApprovalDecision::Always),
+    (",rule", ApprovalDecision::Rule),
     (",deny", ApprovalDecision::No),
     (",never", ApprovalDecision::Never),
 ];
@@ -115,6 +116,9 @@ async fn decide(board: &dyn ApprovalBoard, session: &str, answer: &Answer, by: S
     let (Some(question), None) = (named.next(), named.next()) else {
         return Ok(format!("no question `{}` waits here: it was answered, or its turn has ended", answer.id));
     };
+    if answer.decision == ApprovalDecision::Rule && question.rules.is_empty() {
+        return Ok("no rule can allow this call from now on: answer `,allow` or `,always`".to_owned());
+    }
     let decided = board.decide(&question.id, &Decision { decision: answer.decision, by }).await?;
     Ok(match decided {
         Decided::Already(before) => format!("{} has answered `{}` before", before.by, before.decision.name()),
@@ -123,6 +127,7 @@ async fn decide(board: &dyn ApprovalBoard, session: &str, answer: &Answer, by: S
             match answer.decision {
                 ApprovalDecision::Once => format!("`{tool}` is called"),
                 ApprovalDecision::Always => format!("`{tool}` is called, and again with exactly these arguments"),
+                ApprovalDecision::Rule => format!("`{tool}` is called, and from now on what the rules allow"),
                 ApprovalDecision::No => format!("`{tool}` is not called"),
                 ApprovalDecision::Never => format!("`{tool}` is not called in this session"),
             }
@@ -132,7 +137,7 @@ async fn decide(board: &dyn ApprovalBoard, session: &str, answer: &Answer, by: S
 
 /// A question, for a chat.
 fn text_of(question: &Question) -> String {
-    let Question { tool, plugin, arguments, effect, why, .. } = question;
+    let Question { tool, plugin, arguments, effect, why, rules, .. } = question;
     let id = &question.id[..ID_DIGITS.min(question.id.len())];
     let plugin = plugin.as_ref().map(|plugin| format!(" of the plugin `{}`", one_line(plugin))).unwrap_or_default();
     let arguments = line(arguments);
@@ -146,9 +151,16 @@ fn text_of(question: &Question) -> String {
         ),
         false => String::new(),
     };
+    let by_rule = match rules.is_empty() {
+        true => String::new(),
+        false => {
+            let rules: Vec<String> = rules.iter().map(|rule| one_line(rule)).collect();
+            format!("`,rule {id}` always what this allows: {}\n", rules.join("; "))
+        }
+    };
     format!(
         "May `{tool}`{plugin} be called? It would {effect} ({why}).\n{fence}\n{shown}\n{fence}{rest}\n\
-         `,allow {id}` this call\n`,always {id}` exactly this call in this session\n`,deny {id}` not this call\n\
+         `,allow {id}` this call\n`,always {id}` exactly this call in this session\n{by_rule}`,deny {id}` not this call\n\
          `,never {id}` no call of this tool in this session\n\
          Without an answer the call is denied after {} minutes.",
         PATIENCE.as_secs() / 60,

@@ -23,9 +23,11 @@ impl Elicitor {
         (version.has_initialize() && has_forms).then(|| Self(context.peer.clone()))
     }
 
-    /// Shows the question, and waits for the user's decision. None: the client did not ask.
-    pub async fn ask(&self, message: String) -> Option<ApprovalDecision> {
-        let params = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema()? };
+    /// Shows the question, and waits for the user's decision. `has_rules`: it may be to keep the rules that the message shows.
+    /// None: the client did not ask.
+    pub async fn ask(&self, message: String, has_rules: bool) -> Option<ApprovalDecision> {
+        let params =
+            ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema(has_rules)? };
         let asked = self.0.send_request(ServerRequest::ElicitRequest(ElicitRequest::new(params))).await;
         match asked {
             Ok(ClientResult::ElicitResult(answer)) => Some(decision(&answer)),
@@ -45,20 +47,25 @@ fn decision(answer: &ElicitResult) -> ApprovalDecision {
     match (&answer.action, said) {
         (ElicitationAction::Accept, Some("once")) => ApprovalDecision::Once,
         (ElicitationAction::Accept, Some("always")) => ApprovalDecision::Always,
+        (ElicitationAction::Accept, Some("rule")) => ApprovalDecision::Rule,
         (ElicitationAction::Accept, Some("never")) => ApprovalDecision::Never,
         _ => ApprovalDecision::No,
     }
 }
 
-fn schema() -> Option<ElicitationSchema> {
+fn schema(has_rules: bool) -> Option<ElicitationSchema> {
+    let choices: &[&str] = match has_rules {
+        true => &["once", "always", "rule", "no", "never"],
+        false => &["once", "always", "no", "never"],
+    };
     let schema = json!({
         "type": "object",
         "properties": {
             "decision": {
                 "type": "string",
                 "title": "Decision",
-                "description": "`once` allows this call; `always` and `never` hold for this session",
-                "enum": ["once", "always", "no", "never"],
+                "description": "`once` allows this call; `always` and `never` hold for this session, a `rule` for all",
+                "enum": choices,
             },
         },
         "required": ["decision"],

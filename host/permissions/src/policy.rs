@@ -5,11 +5,14 @@
 //! [`PolicyInput`]; the runtime finds the flows (`imports/flow.rs`), and [`run_later`] finds files that run later.
 
 mod approval;
+pub mod commands;
 pub mod destructive;
 pub mod run_later;
+pub mod shell;
 
 use bub_types::Effect;
 use bub_types::Principal;
+use commands::{RuleDecision, RuleVerdict};
 use std::fmt::{self, Display, Formatter};
 
 pub use approval::ApprovalMode;
@@ -117,6 +120,8 @@ pub struct PolicyInput<'a> {
     pub is_listed: bool,
     /// Further flows of this call.
     pub flows: &'a [Flow],
+    /// What the user's rules say about the command that the call runs.
+    pub rule: Option<&'a RuleVerdict>,
 }
 
 /// A verdict and its reasons.
@@ -126,12 +131,16 @@ pub struct PolicyDecision {
     pub verdict: Verdict,
     /// The effect: the declared one, or what a flow raises it to. Approvals apply to it.
     pub effect: Effect,
-    /// The reasons, for the owner and the model: taint, then each flow, then the mode.
+    /// The reasons, for the owner and the model: taint, then each flow, then a rule, then the mode.
     pub why: String,
 }
 
 /// Decides on a tool call. The approval mode applies to the owner: `auto` allows everything in a clean turn, and needs
 /// approval for all but reading in a tainted one. Others may use the read-only tools that the channel lists.
+///
+/// A rule for commands that denies does so for everyone. One that asks adds a question, except with
+/// [`ApprovalMode::All`]. One that allows takes a question away from the owner, if nothing but the command is the reason
+/// for it; in a tainted turn only if it says so.
 pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
     let effects = input.flows.iter().map(Flow::effect);
     let effect = effects.fold(input.declared, |one, other| if rank(other) > rank(one) { other } else { one });
@@ -146,12 +155,25 @@ pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
         (_, _, Effect::Read) if input.is_listed => Verdict::Allow,
         _ => Verdict::Deny,
     };
+    let verdict = match input.rule.map(|rule| (rule.decision, rule)) {
+        Some((RuleDecision::Deny, _)) => Verdict::Deny,
+        Some((RuleDecision::Ask, _)) if input.principal != Principal::Owner => Verdict::Deny,
+        Some((RuleDecision::Ask, _)) if verdict == Verdict::Allow && input.mode != ApprovalMode::All => Verdict::Ask,
+        Some((RuleDecision::Allow, rule)) if verdict == Verdict::Ask && is_about_command(input, rule) => Verdict::Allow,
+        _ => verdict,
+    };
     let taint = input.taint.into_iter().map(str::to_owned);
-    let mut why: Vec<String> = taint.chain(input.flows.iter().map(Flow::to_string)).collect();
+    let rule = input.rule.map(|rule| rule.why.clone()).filter(|why| !why.is_empty());
+    let mut why: Vec<String> = taint.chain(input.flows.iter().map(Flow::to_string)).chain(rule).collect();
     if verdict == Verdict::Ask && why.is_empty() {
         why.push("the approval mode is `ask`".to_owned());
     }
     PolicyDecision { verdict, effect, why: why.join("; ") }
+}
+
+/// Whether a rule that allows the command answers all that would be asked.
+fn is_about_command(input: &PolicyInput<'_>, rule: &RuleVerdict) -> bool {
+    (input.taint.is_none() || rule.tainted) && input.flows.iter().all(|flow| matches!(flow, Flow::Destructive { .. }))
 }
 
 /// The rank of an effect: a higher one includes the lower ones.

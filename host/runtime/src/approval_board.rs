@@ -50,6 +50,9 @@ pub struct Question {
     pub why: String,
     /// Whether `bub-wasm trust` ends such questions.
     pub ends_with_trust: bool,
+    /// The rules that the decision `rule` keeps, as they will be written in config.toml. Empty: there is no such decision.
+    #[serde(default)]
+    pub rules: Vec<String>,
     /// When it was asked.
     pub asked: Timestamp,
     /// The kind of process that asks: `serve`, `chat`, `mcp` or `acp`.
@@ -63,7 +66,7 @@ impl Question {
     ///
     /// The system has no random bytes.
     pub fn new(session: &str, source: &str, request: &ApprovalRequest) -> Result<Self> {
-        let ApprovalRequest { tool, plugin, arguments, effect, why, ends_with_trust } = request.clone();
+        let ApprovalRequest { tool, plugin, arguments, effect, why, ends_with_trust, rules } = request.clone();
         Ok(Self {
             id: random_name()?,
             session_id: session.to_owned(),
@@ -73,6 +76,7 @@ impl Question {
             effect: effect.to_owned(),
             why,
             ends_with_trust,
+            rules: rules.iter().map(ToString::to_string).collect(),
             asked: Timestamp::now(),
             source: source.to_owned(),
         })
@@ -148,15 +152,16 @@ pub fn random_name() -> Result<String> {
 }
 
 /// The names of decisions in files, rows and requests.
-const DECISIONS: [(ApprovalDecision, &str); 4] = [
+const DECISIONS: [(ApprovalDecision, &str); 5] = [
     (ApprovalDecision::Once, "once"),
     (ApprovalDecision::Always, "session"),
+    (ApprovalDecision::Rule, "rule"),
     (ApprovalDecision::No, "no"),
     (ApprovalDecision::Never, "never"),
 ];
 
 impl ApprovalDecision {
-    /// Its name: `once`, `session`, `no` or `never`.
+    /// Its name: `once`, `session`, `rule`, `no` or `never`.
     pub fn name(self) -> &'static str {
         DECISIONS.iter().find(|(decision, _)| *decision == self).map_or("no", |(_, name)| name)
     }

@@ -52,7 +52,9 @@ pub(super) async fn decide(
     let (request, _charge) = body::json(&api, sent, (class, MAX_BODY), Ok::<DecisionRequest, _>).await?;
     let Some(decision) = ApprovalDecision::parse(&request.decision) else {
         let shown = bub_types::text::escaped(&request.decision, 40);
-        return Err(ApiError::bad_request(format!("`{shown}` is no `decision`: `once`, `session`, `no` or `never`")));
+        return Err(ApiError::bad_request(format!(
+            "`{shown}` is no `decision`: `once`, `session`, `rule`, `no` or `never`"
+        )));
     };
     let is_name = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let gone = || ApiError::not_found("this question is not waiting: its turn has ended, or it was withdrawn");
@@ -64,8 +66,9 @@ pub(super) async fn decide(
         return Err(answered(&before));
     }
     let open = in_scope(&bearer, board.questions().await?);
-    if !open.iter().any(|question| question.id == id) {
-        return Err(gone());
+    let question = open.iter().find(|question| question.id == id).ok_or_else(gone)?;
+    if decision == ApprovalDecision::Rule && question.rules.is_empty() {
+        return Err(ApiError::bad_request("no rule can allow this call from now on: its `rules` are empty"));
     }
     let made = Decision { decision, by: bearer.name.clone() };
     match board.decide(&id, &made).await? {

@@ -201,6 +201,7 @@ fn play(history: &[(u64, Step)]) -> Result<usize, TestCaseError> {
                 let word = match answer {
                     ApprovalDecision::Once => ["y", "yes"],
                     ApprovalDecision::Always => ["a", "always"],
+                    ApprovalDecision::Rule => ["p", "prefix"],
                     ApprovalDecision::No => ["n", "no"],
                     ApprovalDecision::Never => ["v", "never"],
                 };
@@ -216,12 +217,15 @@ fn play(history: &[(u64, Step)]) -> Result<usize, TestCaseError> {
                 // A question that was taken back, and is on the screen for one more moment, approves nothing.
                 if observed.asked == Some(question) {
                     observed.asked = None;
-                    approvals += usize::from(matches!(answer, ApprovalDecision::Once | ApprovalDecision::Always));
+                    approvals += usize::from(matches!(
+                        answer,
+                        ApprovalDecision::Once | ApprovalDecision::Always | ApprovalDecision::Rule
+                    ));
                 }
             }
             InputOutcome::Submitted(line) => prop_assert_eq!(line, before, "a message is what stood in the line"),
             InputOutcome::Rejected => {
-                let words = ["y", "yes", "a", "always", "n", "no", "v", "never"];
+                let words = ["y", "yes", "a", "always", "p", "prefix", "n", "no", "v", "never"];
                 prop_assert!(is_enter && words.contains(&&*before.trim().to_lowercase()), "`{before}` is lost");
             }
             InputOutcome::Changed | InputOutcome::Interrupted => {

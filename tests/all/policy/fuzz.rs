@@ -88,8 +88,17 @@ fn leaves(chance: &mut Chance, seed: u64) {
     for principal in PRINCIPALS {
         let verdict = |flows: &[Flow]| {
             let (mode, taint) = (ApprovalMode::Auto, Some("a page"));
-            decide(&PolicyInput { principal, mode, asks_destructive: false, taint, declared, is_listed: true, flows })
-                .verdict
+            decide(&PolicyInput {
+                principal,
+                mode,
+                asks_destructive: false,
+                taint,
+                declared,
+                is_listed: true,
+                flows,
+                rule: None,
+            })
+            .verdict
         };
         let all = flows(&said, &page, &[], false);
         let least = verdict(&all);

@@ -1,14 +1,18 @@
 //! Recognition of commands that destroy data irrevocably: files, history, machines, shared resources.
 //!
-//! A safeguard against accidents, not against attackers: commands are parsed roughly like a shell does, and programs
-//! named by variables, scripts and other interpreters are not followed.
+//! A safeguard against accidents, not against attackers: programs named by variables, scripts and other interpreters are
+//! not followed.
 
+use super::shell::{Command, MAX_LINE, Script};
 use bub_types::text::clipped;
 
+/// Shells, whose arguments are commands.
+const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "fish", "eval"];
+
 /// Commands that wrap another command, which is checked too.
-const WRAPPERS: [&str; 16] = [
-    "sudo", "doas", "env", "nohup", "time", "xargs", "exec", "command", "nice", "ionice", "setsid", "stdbuf",
-    "timeout", "busybox", "then", "do",
+const WRAPPERS: [&str; 13] = [
+    "sudo", "doas", "env", "nohup", "xargs", "exec", "command", "nice", "ionice", "setsid", "stdbuf", "timeout",
+    "busybox",
 ];
 
 /// Programs that are always destructive.
@@ -47,16 +51,19 @@ const WORDS: [&str; 9] = [
     "os.unlink(",
 ];
 
-/// The destructive part of the command, clipped; `None` if none is recognized.
+/// Whether the program destroys something whatever its arguments are.
+pub(super) fn is_always(program: &str) -> bool {
+    ALWAYS.contains(&program) || program.starts_with("mkfs")
+}
+
+/// The destructive part of the command, clipped; `None` if none is recognized. A command of more than
+/// [`MAX_LINE`] bytes counts as destructive.
 pub fn destructive(command: &str) -> Option<String> {
-    if command.len() > MAX_COMMAND {
+    if command.len() > MAX_LINE {
         return Some(clipped(command, SHOWN));
     }
     within(command, MAX_DEPTH)
 }
-
-/// Maximum length of a command, in bytes: a longer one counts as destructive.
-const MAX_COMMAND: usize = 64 << 10;
 
 /// Maximum nesting of commands that run commands.
 const MAX_DEPTH: usize = 4;
@@ -69,70 +76,26 @@ fn within(command: &str, depth: usize) -> Option<String> {
     if let Some(word) = WORDS.iter().find(|word| lower.contains(*word)) {
         return Some((*word).to_owned());
     }
-    commands(command)
-        .into_iter()
-        .find(|words| is_destructive(words, depth))
-        .map(|words| clipped(&words.join(" "), SHOWN))
+    let mut script = Script::parse(command);
+    let inputs = std::mem::take(&mut script.inputs);
+    let commands = commands(script);
+    // What a shell reads from a here document are commands.
+    let is_shell = |words: &Vec<String>| words.iter().any(|word| SHELLS.contains(&program(word)));
+    let inner = match depth > 0 && commands.iter().any(is_shell) {
+        true => inputs.iter().find_map(|input| within(input, depth - 1)),
+        false => None,
+    };
+    let found = commands.into_iter().find(|words| is_destructive(words, depth));
+    found.map(|words| clipped(&words.join(" "), SHOWN)).or(inner)
 }
 
-/// Splits a shell line into simple commands, as lists of words. Quoted text is one word, and also a line of its own if
-/// a shell is invoked to run it.
-fn commands(line: &str) -> Vec<Vec<String>> {
-    let mut all = vec![Vec::new()];
-    let (mut word, mut quote, mut begun) = (String::new(), None, false);
-    let mut characters = line.chars().peekable();
-    let end = |word: &mut String, begun: &mut bool, all: &mut Vec<Vec<String>>| {
-        if std::mem::take(begun)
-            && let Some(last) = all.last_mut()
-        {
-            last.push(std::mem::take(word));
-        }
+/// The simple commands of a shell line, as lists of words, with the files that they write behind `>`.
+fn commands(script: Script) -> Vec<Vec<String>> {
+    let words = |command: Command| {
+        let writes = command.writes.into_iter().flat_map(|file| [">".to_owned(), file.text]);
+        command.words.into_iter().map(|word| word.text).chain(writes).collect()
     };
-    while let Some(character) = characters.next() {
-        match (character, quote) {
-            ('\\', None | Some('"')) => match characters.next() {
-                // A line continuation.
-                Some('\n') | None => {}
-                Some(escaped) => {
-                    word.push(escaped);
-                    begun = true;
-                }
-            },
-            // Command substitution also applies within double quotes.
-            ('`', None | Some('"')) => {
-                end(&mut word, &mut begun, &mut all);
-                all.push(Vec::new());
-                quote = None;
-            }
-            ('$', None | Some('"')) if characters.peek() == Some(&'(') => {
-                characters.next();
-                end(&mut word, &mut begun, &mut all);
-                all.push(Vec::new());
-                quote = None;
-            }
-            (quoted, Some(by)) if quoted == by => quote = None,
-            (other, Some(_)) => word.push(other),
-            ('\'' | '"', None) => (quote, begun) = (Some(character), true),
-            (';' | '&' | '|' | '\n' | '(' | ')' | '{' | '}', None) => {
-                end(&mut word, &mut begun, &mut all);
-                all.push(Vec::new());
-            }
-            ('>' | '<', None) => {
-                end(&mut word, &mut begun, &mut all);
-                if let Some(last) = all.last_mut() {
-                    last.push(character.to_string());
-                }
-            }
-            (space, None) if space.is_whitespace() => end(&mut word, &mut begun, &mut all),
-            (other, None) => {
-                word.push(other);
-                begun = true;
-            }
-        }
-    }
-    end(&mut word, &mut begun, &mut all);
-    all.retain(|words| !words.is_empty());
-    all
+    script.commands.into_iter().map(words).collect()
 }
 
 fn is_destructive(words: &[String], depth: usize) -> bool {
@@ -157,8 +120,8 @@ fn is_destructive(words: &[String], depth: usize) -> bool {
     let verbs: Vec<&str> = arguments.iter().filter(|argument| !argument.starts_with('-')).copied().collect();
     let begins = |wanted: &[&str]| verbs.len() >= wanted.len() && verbs.iter().zip(wanted).all(|(is, want)| is == want);
     match program {
-        program if ALWAYS.contains(&program) || program.starts_with("mkfs") => true,
-        "sh" | "bash" | "zsh" | "dash" | "fish" | "eval" => {
+        program if is_always(program) => true,
+        program if SHELLS.contains(&program) => {
             depth > 0 && arguments.iter().any(|inner| within(inner, depth - 1).is_some())
         }
         "find" => {

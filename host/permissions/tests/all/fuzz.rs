@@ -5,8 +5,9 @@
 //! BUB_FUZZ_SECONDS=600 cargo test -p bub-permissions --test all -- --exact fuzz::look_for_more --ignored --nocapture
 //! ```
 
+use bub_permissions::policy::commands::{RuleDecision, RuleVerdict};
 use bub_permissions::policy::run_later::{PATTERNS, RunsLater, named, resolve};
-use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, decide, rank};
+use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, rank};
 use bub_test_support::Chance;
 use bub_test_support::fuzz::Budget;
 use bub_types::{Effect, Principal};
@@ -54,6 +55,7 @@ fn hold(seed: u64) {
 fn judged(chance: &mut Chance, seed: u64) {
     let flows: Vec<Flow> = (0..chance.below(4)).map(|_| flow(chance)).collect();
     let fewer: Vec<Flow> = flows.iter().filter(|_| chance.below(2) == 0).cloned().collect();
+    let rule = rule(chance);
     let input = PolicyInput {
         principal: *chance.one_of(&PRINCIPALS),
         mode: *chance.one_of(&MODES),
@@ -62,6 +64,7 @@ fn judged(chance: &mut Chance, seed: u64) {
         declared: *chance.one_of(&EFFECTS),
         is_listed: chance.below(2) == 0,
         flows: &fewer,
+        rule: rule.as_ref(),
     };
     let tainted = PolicyInput { taint: Some("a page"), ..input };
     let (least, verdict) = (decide(&input), decide(&tainted));
@@ -70,6 +73,13 @@ fn judged(chance: &mut Chance, seed: u64) {
     assert!(more.verdict >= verdict.verdict, "seed {seed}: a flow permits more: {flows:?} than {fewer:?}");
     assert!(rank(more.effect) >= rank(verdict.effect), "seed {seed}: a flow lowers the effect");
     assert!(rank(least.effect) >= rank(input.declared), "seed {seed}: less than is declared");
+    let unruled = decide(&PolicyInput { rule: None, ..tainted });
+    let is_allowed = rule.as_ref().is_some_and(|rule| rule.decision == RuleDecision::Allow && rule.tainted);
+    assert!(is_allowed || verdict.verdict >= unruled.verdict, "seed {seed}: {rule:?} permits more: {input:?}");
+    assert!(
+        unruled.verdict != Verdict::Deny || verdict.verdict == Verdict::Deny,
+        "seed {seed}: {rule:?} permits what is denied: {input:?}"
+    );
     for flow in &flows {
         assert!(more.why.contains(&flow.to_string()), "seed {seed}: {flow} is not named in `{}`", more.why);
     }
@@ -89,6 +99,12 @@ fn judged(chance: &mut Chance, seed: u64) {
                 || other.verdict >= decide(&PolicyInput { principal: Principal::Owner, ..input }).verdict
         );
     }
+}
+
+fn rule(chance: &mut Chance) -> Option<RuleVerdict> {
+    let decision = *chance.one_of(&[RuleDecision::Allow, RuleDecision::Ask, RuleDecision::Deny]);
+    let tainted = chance.below(2) == 0 && decision == RuleDecision::Allow;
+    (chance.below(2) == 0).then(|| RuleVerdict { decision, tainted, why: String::new() })
 }
 
 fn flow(chance: &mut Chance) -> Flow {

@@ -5,6 +5,7 @@ use super::budget::Budget;
 use super::event_bus::EventBus;
 use super::post_turn_tasks::PostTurnTasks;
 use super::protection::ProtectionCache;
+use super::rule_book::RuleBook;
 use crate::channel::Channel;
 use crate::plugin::quarantine::Quarantine;
 use crate::plugin::recording::Recordings;
@@ -52,6 +53,8 @@ pub struct Host {
     pub protection: Arc<ProtectionCache>,
     /// The owner's remembered decisions about tool calls.
     pub approvals: Arc<Approvals>,
+    /// The owner's rules for commands.
+    pub rules: Arc<RuleBook>,
     /// Network connections of plugins.
     pub network: Network,
     /// Processes of plugins.

@@ -6,6 +6,7 @@ use super::data::Host;
 use super::event_bus::{EventBus, RuntimeEvent};
 use super::post_turn_tasks::PostTurnTasks;
 use super::protection::ProtectionCache;
+use super::rule_book::RuleBook;
 use crate::channel::Channel;
 use crate::guest::{ImportLinker, LoadQuery};
 use crate::plugin;
@@ -73,6 +74,7 @@ impl Host {
             },
         };
         let (grants, recall) = (GrantRegistry::new(&config), Recall::new(config.recall_dir()));
+        let rules = RuleBook::new(&config);
         let (cache, call_log) = (Cache::open(&config.cache_dir), CallLog::new(&config.home));
         config.warn_of_exposed();
         let host = Arc::new(Self {
@@ -89,6 +91,7 @@ impl Host {
             grants: Arc::new(grants),
             protection: Arc::new(ProtectionCache::default()),
             approvals: Arc::new(Approvals::default()),
+            rules: Arc::new(rules),
             network: Network::default(),
             processes: Arc::new(Processes::new()),
             servers: Arc::new(Servers::default()),
@@ -144,6 +147,7 @@ impl Host {
             grants: self.grants.clone(),
             protection: self.protection.clone(),
             approvals: self.approvals.clone(),
+            rules: self.rules.clone(),
             network: self.network.clone(),
             processes: self.processes.clone(),
             servers: self.servers.clone(),

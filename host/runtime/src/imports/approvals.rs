@@ -5,6 +5,7 @@ use crate::channel::{ApprovalDecision, ApprovalRequest};
 use crate::host::ApprovalKey;
 use crate::plugin::{Plugin, Source, Tool, effect_name, model_name};
 use crate::turn::Turn;
+use bub_permissions::policy::commands::CommandRule;
 use bub_types::Effect;
 use bub_types::text::one_line;
 use bub_types::{Error, ToolCall};
@@ -42,7 +43,7 @@ impl Asker {
 /// Lets the owner decide about a call that these want to be asked about, showing it as it will be made. `always` holds for
 /// a call of that tool with exactly these arguments and that effect in that session, `never` for the tool in that session;
 /// both include turns inside its turns, and hold for the asker that asked. `effect` is what this call does, which may be
-/// more than its tool declares.
+/// more than its tool declares. `rules` would allow its command from now on.
 ///
 /// # Errors
 /// The owner rejected the call, or no owner can be asked.
@@ -52,6 +53,7 @@ pub(super) async fn consent(
     effect: Effect,
     call: &ToolCall,
     askers: Vec<Asker>,
+    rules: Vec<CommandRule>,
 ) -> Result<(), Error> {
     let host = &turn.scope.host;
     let session = &turn.outermost().session_id;
@@ -76,12 +78,21 @@ pub(super) async fn consent(
     let question = ApprovalRequest {
         why: open.iter().map(|asker| asker.why.as_str()).collect::<Vec<_>>().join("; "),
         ends_with_trust: open.iter().all(|asker| asker.ends_with_trust),
+        rules,
         ..about((plugin, tool), effect, call)
     };
     match approval_board::ask(&turn.scope, session, &question).await {
         Some(ApprovalDecision::Once) => Ok(()),
         Some(ApprovalDecision::Always) => {
             host.approvals.keep(open.iter().map(of_call), true);
+            Ok(())
+        }
+        Some(ApprovalDecision::Rule) => {
+            if !question.rules.is_empty()
+                && let Err(error) = host.rules.keep(&question.rules)
+            {
+                tracing::warn!("the call is made, but no rule is kept: {error:#}");
+            }
             Ok(())
         }
         Some(ApprovalDecision::No) => Err(refused(&name)),
@@ -105,6 +116,7 @@ pub(super) fn about((plugin, tool): (&Plugin, &Tool), effect: Effect, call: &Too
         effect: effect_name(effect),
         why: String::new(),
         ends_with_trust: false,
+        rules: Vec::new(),
     }
 }
 

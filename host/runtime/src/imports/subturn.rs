@@ -74,6 +74,7 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
         declared: Effect::Read,
         is_listed: false,
         flows: &[Flow::OtherSession { session: shown.clone() }],
+        rule: None,
     };
     let decision = decide(&input);
     match decision.verdict {
@@ -95,7 +96,7 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
             let is_spared = decide(&PolicyInput { taint: None, ..input }).verdict == Verdict::Allow;
             let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
             let asker = Asker::of_flows(decision.effect, decision.why, ends_with_trust);
-            let consented = consent(turn, (plugin, &tool), decision.effect, &call, vec![asker]).await;
+            let consented = consent(turn, (plugin, &tool), decision.effect, &call, vec![asker], Vec::new()).await;
             consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, TOOL, error))
         }
         Verdict::Deny if turn.principal() == Principal::Owner => {

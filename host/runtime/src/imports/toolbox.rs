@@ -1,6 +1,7 @@
 //! `bub:tools/toolbox`: all tools of all plugins, for agent loops.
 
 mod call;
+mod command_rules;
 mod direct;
 mod policy;
 mod run_concurrently;

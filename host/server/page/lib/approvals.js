@@ -37,9 +37,9 @@ export function listen() {
 }
 
 /**
- * Answers a question: `once`, `session`, `no` or `never`.
+ * Answers a question: `once`, `session`, `rule`, `no` or `never`.
  * @param {string} id
- * @param {"once"|"session"|"no"|"never"} decision
+ * @param {"once"|"session"|"rule"|"no"|"never"} decision
  * @returns {Promise<{id: string, decision: string}>}
  */
 export async function answer(id, decision) {

@@ -227,6 +227,10 @@ impl RunningTurn<'_> {
 
     /// Passes the answer to the request on the screen.
     fn answered(&mut self, answer: ApprovalDecision) {
+        let has_rules = self.asked.front().is_some_and(|(question, _)| !question.rules.is_empty());
+        if answer == ApprovalDecision::Rule && !has_rules {
+            return self.tell(question::NO_RULE, Style::dim);
+        }
         let Some((question, asks)) = self.asked.pop_front() else { return };
         self.shown = false;
         self.view.answered(&question.tool);

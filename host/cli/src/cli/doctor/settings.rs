@@ -1,5 +1,6 @@
 //! Every key of config.toml.
 
+mod changes;
 mod mcp;
 mod server;
 mod telemetry;
@@ -331,6 +332,7 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             "further environment variables for programs of plugins; `AWS_*` covers a prefix",
         ),
     ];
+    keys.extend(changes::keys(config));
     keys.extend(mcp::keys());
     keys.extend(server::keys(config));
     keys.extend(telemetry::keys(config));

@@ -30,7 +30,7 @@ pub(super) fn page(described: &[Key]) -> Result<String> {
         `bub-wasm doctor --config` prints the same list with the values that hold now.\n\n\
         `NAME`, `MODEL`, `DIGEST` and `PRINCIPAL` (`owner`, `peer` or `anonymous`) stand for a table of your choice: \
         `plugins.NAME.enabled` is `enabled` below `[plugins.shell]`.\n\
-        `tokens[]` is a list of tables, `[[tokens]]`.\n";
+        `tokens[]` is a list of tables, `[[tokens]]`, and `process.rules[]` is `[[process.rules]]`.\n";
     let mut page = begin("Configuration", intro);
     let mut types: Vec<(String, String)> = Vec::new();
     for key in typed_keys() {

@@ -1,11 +1,13 @@
 //! Whether a tool call may be made: the policy, and the owner's approval.
 
+use super::command_rules;
 use crate::channel::ApprovalRequest;
 use crate::flow::{self, Reach};
 use crate::guest::wasi::directories;
 use crate::imports::approvals::{Asker, about, consent};
 use crate::plugin::{Plugin, Tool, effect_name, model_name};
 use crate::turn::{DenialReason, TaintSource, Turn};
+use bub_permissions::policy::commands::{CommandRules, RuleDecision, RuleVerdict};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, destructive, run_later};
 use bub_permissions::{Grant, GrantKind};
 use bub_types::text::one_line;
@@ -36,6 +38,8 @@ pub(super) async fn allowed(
     if tool.effect == Effect::Run {
         flows.extend(destroys(arguments));
     }
+    let rules = host_rules(turn, tool);
+    let rule = rules.as_ref().and_then(|rules| command_rules::verdict(rules, turn, (plugin, tool), arguments));
     let input = PolicyInput {
         principal: turn.principal(),
         mode,
@@ -44,8 +48,10 @@ pub(super) async fn allowed(
         declared: tool.effect,
         is_listed: config.allows_tool(channel, &tool.name),
         flows: &flows,
+        rule: rule.as_ref(),
     };
     let decision = decide(&input);
+    let mut offered = Vec::new();
     match decision.verdict {
         Verdict::Allow => {}
         // A command that the owner typed is approved already.
@@ -54,6 +60,10 @@ pub(super) async fn allowed(
         Verdict::Ask => {
             let is_spared = decide(&PolicyInput { taint: None, ..input }).verdict == Verdict::Allow;
             let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
+            // A rule spares no question of a plugin.
+            if let Some(rules) = rules.filter(|_| askers.is_empty()) {
+                offered = command_rules::offer(&rules, turn, (plugin, tool), arguments, (&input, &flows));
+            }
             askers.insert(
                 0,
                 match decision.effect == tool.effect {
@@ -61,6 +71,12 @@ pub(super) async fn allowed(
                     false => Asker::of_flows(decision.effect, decision.why, ends_with_trust),
                 },
             );
+        }
+        Verdict::Deny if denied_by(rule.as_ref()).is_some() => {
+            let why = denied_by(rule.as_ref()).unwrap_or_default();
+            let error = Error::denied(format!("`{}` is not called: {why}", model_name(&tool.name)));
+            turn.denied_call(DenialReason::Policy, &plugin.name, &tool.name, &error);
+            return Err(error);
         }
         Verdict::Deny if turn.principal() == Principal::Owner => {
             let effect = effect_name(decision.effect);
@@ -85,7 +101,7 @@ pub(super) async fn allowed(
             return Err(error);
         }
     }
-    let consented = consent(turn, (plugin, tool), decision.effect, call, askers).await;
+    let consented = consent(turn, (plugin, tool), decision.effect, call, askers, offered).await;
     consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, error))?;
     // The answer of a command is shown to its sender, and is no part of the conversation.
     if is_typed {
@@ -118,6 +134,16 @@ async fn flows(turn: &Turn, plugin: &Plugin, tool: &Tool, arguments: &Value) -> 
         flows.extend(run_later(turn, arguments));
     }
     Ok(flows)
+}
+
+/// The reason of a rule that denies.
+fn denied_by(rule: Option<&RuleVerdict>) -> Option<&str> {
+    rule.filter(|rule| rule.decision == RuleDecision::Deny).map(|rule| rule.why.as_str())
+}
+
+/// The rules for commands, for a tool that runs some.
+fn host_rules(turn: &Turn, tool: &Tool) -> Option<Arc<CommandRules>> {
+    (tool.effect == Effect::Run).then(|| turn.scope.host.rules.rules())
 }
 
 /// The first command among the arguments that destroys something.

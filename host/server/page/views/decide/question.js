@@ -35,6 +35,7 @@ export function Question({ question, isHere }) {
     const timer = setTimeout(() => setReady(true), GUARD_MS);
     return () => clearTimeout(timer);
   }, []);
+  const rules = question.rules ?? [];
   const box = useRef(null);
   const list = useSignal(sessions).list;
   const session = list.find((one) => one.session_id === question.session_id) ?? { session_id: question.session_id };
@@ -50,7 +51,7 @@ export function Question({ question, isHere }) {
   const decide = (decision) => { if (isReady) action.start(decision); };
   // The letters of the terminal, where the question has the focus.
   const pressed = (event) => {
-    const decision = lookUp({ y: 'once', a: 'session', n: 'no', v: 'never' }, event.key);
+    const decision = lookUp({ y: 'once', a: 'session', ...(rules.length && { p: 'rule' }), n: 'no', v: 'never' }, event.key);
     if (!decision || event.ctrlKey || event.metaKey || event.altKey || event.target !== box.current) return;
     event.preventDefault();
     decide(decision);
@@ -72,9 +73,12 @@ export function Question({ question, isHere }) {
     <h4 class="label">${t('What would be done')}</h4>
     <${Arguments} text=${question.arguments ?? '{}'} />
     ${question.ends_with_trust && html`<p class="muted small">${t('Trusting the workspace ends these questions: {command}', { command: 'bub-wasm trust' })}</p>`}
+    ${rules.length > 0 && html`<h4 class="label">${t('Rules that can be kept')}</h4>
+      ${rules.map((rule) => html`<p class="small"><code dir="ltr">${visible(clip(rule, 1000))}</code></p>`)}`}
     <footer class="question-foot" role="group" aria-label=${t('Decision')}>
       <${Button} kind="primary" busy=${action.isBusy} aria-disabled=${!isReady} onClick=${() => decide('once')}>${t('Allow once')}</${Button}>
       <${Button} busy=${action.isBusy} aria-disabled=${!isReady} title=${t('This tool with these arguments, in this session')} onClick=${() => decide('session')}>${t('Allow for the session')}</${Button}>
+      ${rules.length > 0 && html`<${Button} busy=${action.isBusy} aria-disabled=${!isReady} title=${t('The rules are written to config.toml')} onClick=${() => decide('rule')}>${t('Always by rule')}</${Button}>`}
       <${Button} busy=${action.isBusy} aria-disabled=${!isReady} onClick=${() => decide('no')}>${t('Deny')}</${Button}>
       <${Button} kind="danger-quiet" busy=${action.isBusy} aria-disabled=${!isReady} title=${t('This tool is not called any more in this session')} onClick=${() => decide('never')}>${t('Never in this session')}</${Button}>
     </footer>

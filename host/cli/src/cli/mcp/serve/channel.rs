@@ -44,7 +44,7 @@ impl Channel for TurnChannel {
         &'a self,
         question: &'a ApprovalRequest,
     ) -> Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + 'a>> {
-        Box::pin(async move { self.elicitor.as_ref()?.ask(worded(question)).await })
+        Box::pin(async move { self.elicitor.as_ref()?.ask(worded(question), !question.rules.is_empty()).await })
     }
 
     fn asks_as(&self) -> Option<&'static str> {
@@ -59,7 +59,9 @@ impl Channel for TurnChannel {
 /// The question, on lines that no argument can shape.
 fn worded(question: &ApprovalRequest) -> String {
     let arguments = clipped(&bub_types::text::line(&question.arguments), MAX_ARGUMENTS);
-    format!("{}?\nArguments: {arguments}\nAsked because {}.", one_line(&act(question, true)), one_line(&question.why))
+    let rules = question.rules.iter().map(|rule| format!("\nRule: {}", one_line(&rule.to_string())));
+    let (act, why) = (one_line(&act(question, true)), one_line(&question.why));
+    format!("{act}?\nArguments: {arguments}\nAsked because {why}.{}", rules.collect::<String>())
 }
 
 fn denied(question: &ApprovalRequest) {
