@@ -103,6 +103,7 @@ mod telegram;
 mod telemetry;
 mod tool_guests;
 mod tools;
+mod undo;
 mod usage;
 mod variables;
 mod versions;

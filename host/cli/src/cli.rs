@@ -28,6 +28,7 @@ mod telemetry;
 mod terminal_mode;
 mod text;
 mod trust;
+mod undo;
 mod usage;
 mod watchdog;
 
@@ -99,6 +100,8 @@ enum Command {
     Usage(usage::Arguments),
     /// Trust the files of this workspace as your own words
     Trust(trust::Arguments),
+    /// Show what a turn has changed in this workspace, and put it back
+    Undo(undo::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Completions),
     /// Write manual pages, one for each command
@@ -186,6 +189,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Store(arguments) => store::run(arguments, &config).await,
             Command::Usage(arguments) => usage::run(&arguments, &config).await,
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
+            Command::Undo(arguments) => undo::run(&arguments, config, &workspace).await,
             Command::CompilePlugin(arguments) => Ok(compiler::run(&arguments)),
             Command::CompileGuests(arguments) => Ok(recompile::run(&arguments)),
             Command::Completions(arguments) => completions::completions(&arguments),

@@ -4,7 +4,7 @@ use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
 use super::{
     Budget, Channel, McpServer, Plugin, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry, Token, Trusted,
-    mcp, serve,
+    Undo, mcp, serve,
 };
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
@@ -59,6 +59,7 @@ pub(super) struct File {
     pub(super) serve: Serve,
     pub(super) tokens: Vec<Token>,
     pub(super) process: Process,
+    pub(super) undo: Undo,
     /// Whether other users can read the file and a key in it has a secret's name.
     #[serde(skip)]
     pub(super) exposes_keys: bool,
@@ -109,6 +110,7 @@ impl File {
         self.serve.check()?;
         self.prices.check()?;
         self.process.check()?;
+        self.undo.check()?;
         self.quotas.check()?;
         serve::check_tokens(&self.tokens)
     }

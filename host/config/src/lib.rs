@@ -29,6 +29,7 @@ mod serve;
 mod tapes;
 mod telemetry;
 mod trial;
+mod undo;
 pub mod variables;
 
 use bub_egress::secret::Secrets;
@@ -61,6 +62,7 @@ pub use serve::{Scope, Serve, TlsFiles, Token};
 pub use tapes::{TapeSettings, TapeStorage};
 pub use telemetry::{OTEL_VARIABLES, Telemetry};
 pub use trial::TrialConfig;
+pub use undo::Undo;
 
 /// Directory of the user's plugins, below `$BUB_HOME`.
 pub const PLUGINS_DIR: &str = "plugins";
@@ -152,6 +154,8 @@ pub struct Config {
     pub embedding_scale: Option<Baseline>,
     /// Settings of programs that plugins start.
     pub process: Process,
+    /// What is kept so that changes of a turn can be undone.
+    pub undo: Undo,
     /// Settings of `serve`.
     pub serve: Serve,
     /// Debouncing defaults for channels.

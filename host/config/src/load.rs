@@ -167,6 +167,7 @@ impl Config {
             embedding_model: file.embedding_model,
             embedding_scale: file.embedding_scale,
             process: file.process,
+            undo: file.undo,
             serve,
             debounce_defaults: bub::DebounceDefaults::read(&environment)?,
             stream_output: environment.flag("STREAM_OUTPUT")?.unwrap_or(true),

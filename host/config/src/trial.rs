@@ -72,6 +72,7 @@ impl Config {
             embedding_scale: None,
             context_reserve: self.context_reserve,
             process: Process::default(),
+            undo: self.undo.clone(),
             serve: Serve::default(),
             debounce_defaults: DebounceDefaults::default(),
             stream_output: self.stream_output,

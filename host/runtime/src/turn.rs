@@ -37,6 +37,7 @@ mod taint;
 mod tainting;
 mod tapes;
 mod tools;
+mod undoing;
 
 pub use begin::principal;
 pub use choice::SelectorChoice;
@@ -59,3 +60,4 @@ pub use subturn::Inner;
 pub use taint::{TAINTED, TaintSource};
 pub(crate) use tainting::TAINTED_MARK;
 pub use tainting::session_taint;
+pub use undoing::undo;

@@ -132,6 +132,15 @@ impl Tapes {
         self.append_between_turns(name, vec![name_session(session_name)?], false).await.map(drop)
     }
 
+    /// Appends an event between two turns of the session. See [`handoff`](Self::handoff).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`begin`](Self::begin) and of writing.
+    pub async fn append_event(&self, name: &str, event: Draft) -> Result<()> {
+        self.append_between_turns(name, vec![event], false).await.map(drop)
+    }
+
     /// Returns the id of the first draft. `bootstraps`: begins a tape without an anchor with `session/start`.
     async fn append_between_turns(
         &self,

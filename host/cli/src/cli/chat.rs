@@ -15,6 +15,7 @@ mod resume;
 mod screen;
 mod suspend;
 mod turn_view;
+mod undoing;
 mod view;
 
 pub use input::{ChatInput, InputOutcome};
@@ -254,6 +255,10 @@ async fn converse(mut conversation: Conversation, history: &Path) -> Result<Exit
                     EditorInput::Line(line) if is_quit(&line) => return Ok(ExitCode::SUCCESS),
                     EditorInput::Line(line) if line.trim() == ",thinking" => {
                         println!("{}", conversation.style.dim(conversation.toggle_thinking()));
+                        continue;
+                    }
+                    EditorInput::Line(line) if undoing::parse(&line).is_some() => {
+                        undoing::run(&conversation.host, &line, conversation.style).await?;
                         continue;
                     }
                     EditorInput::Line(line)

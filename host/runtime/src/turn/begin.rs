@@ -131,6 +131,7 @@ impl Turn {
             render_cache: Mutex::default(),
             sent: Mutex::default(),
             flows: Arc::default(),
+            workspace_before: tokio::sync::Mutex::default(),
             idle: InstancePool::default(),
         })
     }

@@ -9,6 +9,7 @@ use super::named::Flows;
 use super::options::TurnOptions;
 use super::prompt_cache::{PromptCache, RenderCache};
 use super::scope::CallScope;
+use super::undoing::WorkspaceBefore;
 use crate::guest::InstancePool;
 use crate::plugin::Caller;
 use bub_tape::Tape;
@@ -89,6 +90,8 @@ pub struct Turn {
     pub(super) sent: Mutex<Sent>,
     /// The texts that were read and the addresses that were named, in this turn and in nested ones.
     pub(super) flows: Arc<Mutex<Flows>>,
+    /// The workspace as it was before the turn changed it; only of the outermost turn.
+    pub(super) workspace_before: tokio::sync::Mutex<WorkspaceBefore>,
     /// Instances that the next call of the turn can reuse.
     pub idle: InstancePool,
 }

@@ -148,6 +148,7 @@ impl Turn {
         spans::ended(self, has_failed);
         let is_lost = self.check_lease().is_err();
         self.discard().await;
+        self.record_changes().await;
         if is_lost {
             self.scope.host.processes.end_session(&self.session_id).await;
         } else if has_failed && let Err(error) = self.write_audit().await {

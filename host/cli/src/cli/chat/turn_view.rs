@@ -253,6 +253,10 @@ impl RunningTurn<'_> {
             self.tell(said, Style::dim);
             return false;
         }
+        if super::undoing::parse(line).is_some() {
+            self.tell("type that when the turn is over", Style::dim);
+            return false;
+        }
         let mut message = (self.conversation.envelope)(line);
         message.session_id.clone_from(&self.session_id);
         let calls = CallScope::new(&self.conversation.host);

@@ -41,6 +41,10 @@ const HOME: &[(&str, &str)] = &[
     ("serve.address", "Where a browser on this machine reaches the `serve` that runs."),
     ("logins/", "One-time codes and cookies of browsers, by their digests."),
     ("approvals/", "Tool calls that wait for the owner's word, and the answers; for seconds."),
+    ("undo/WORKSPACE/turn-N.json", "What a turn has changed in a workspace, without contents; for a week."),
+    ("undo/WORKSPACE/open-N.json", "The files of a workspace before a turn that runs, or was cut off."),
+    ("undo/WORKSPACE/objects/", "Copies of files of a workspace, so that changes can be put back."),
+    ("undo/WORKSPACE/lock", "Held while a workspace is copied or put back."),
     ("history/WORKSPACE.lines", "Lines that were typed in `chat`."),
     (
         "index/WORKSPACE.sqlite",

@@ -92,6 +92,7 @@ async fn decided(
     if may_act {
         turn.tool_begins(call).await?;
     }
+    turn.keep_workspace(plugin, tool).await;
     let outcome = ask(turn, depth, plugin, &tool.name, &arguments).await;
     if may_act && turn.is_typed(depth) {
         turn.typed_tool_ends(call);

@@ -1,4 +1,4 @@
-//! The keys of what the agent may change: rules for commands.
+//! The keys of what the agent may change: rules for commands, and undo.
 
 use super::{Key, key};
 use bub_config::Config;
@@ -6,6 +6,22 @@ use serde_json::{Value, json};
 
 pub(super) fn keys(config: &Config) -> Vec<Key> {
     vec![
+        key(
+            "undo.enabled",
+            true,
+            json!(config.undo.enabled),
+            "whether what a turn changes in the workspace can be undone",
+        ),
+        key("undo.ignored", false, json!(config.undo.ignored), "whether files that `.gitignore` names are kept too"),
+        key("undo.max_bytes", 1 << 30, json!(config.undo.max_bytes), "bytes of all copies of a workspace"),
+        key("undo.max_file_bytes", 16 << 20, json!(config.undo.max_file_bytes), "largest file that is kept, in bytes"),
+        key(
+            "undo.max_files",
+            200_000,
+            json!(config.undo.max_files),
+            "files and directories of a workspace; of one with more, nothing is kept",
+        ),
+        key("undo.days", 7, json!(config.undo.days), "days for which a turn can be undone"),
         key(
             "process.rules[].prefix",
             Value::Null,
