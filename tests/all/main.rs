@@ -87,6 +87,7 @@ mod proxies;
 mod quarantine;
 mod reference;
 mod run;
+mod sandbox;
 mod secret;
 mod secrets_seen;
 mod selectors;

@@ -54,7 +54,7 @@ pub use merge_reload::RestartRequired;
 pub use plugins::{OnFault, Plugin, PluginStore, Trusted};
 pub use policy::Policy;
 pub use prices::Prices;
-pub use process::Process;
+pub use process::{Process, ProcessLimits};
 pub use quotas::{Quota, Quotas};
 pub use section::{MAX_SETTINGS, Section, SharedSettings};
 pub use serve::{Scope, Serve, TlsFiles, Token};

@@ -1,7 +1,17 @@
 //! `[process]`: programs that plugins start.
 
-use anyhow::{Result, ensure};
-use serde::Deserialize;
+use anyhow::{Result, bail, ensure};
+use bub_sandbox::{Limits, Setting};
+use bub_types::suggest;
+use bub_types::text::escaped;
+use serde::{Deserialize, Deserializer};
+use std::path::{Component, Path, PathBuf};
+
+/// The largest file and the most memory that can be set, in mebibytes.
+const MAX_MIB: u64 = 1 << 40;
+
+/// Paths that can be listed.
+const MAX_PATHS: usize = 128;
 
 /// `[process]`.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -9,6 +19,47 @@ use serde::Deserialize;
 pub struct Process {
     /// Variables that programs get in addition to [`bub_system::process::ALLOWED`]: names, or prefixes such as `AWS_*`.
     pub env: Vec<String>,
+    /// What holds programs in a sandbox.
+    #[serde(deserialize_with = "setting")]
+    pub sandbox: Setting,
+    /// Whether no program runs outside of a sandbox, also if there is none.
+    pub strict: bool,
+    /// Files and directories that programs in a sandbox may read, in addition to [`bub_sandbox::DEFAULT_READ`]: absolute,
+    /// or `~/PATH`.
+    pub read: Vec<String>,
+    /// The same that they may write.
+    pub write: Vec<String>,
+    /// What programs in a sandbox may use.
+    pub limits: ProcessLimits,
+}
+
+/// `[process.limits]`; 0: no limit.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProcessLimits {
+    /// Processes and threads.
+    pub processes: u64,
+    /// Memory in mebibytes.
+    pub memory_mib: u64,
+    /// The largest file, in mebibytes.
+    pub file_mib: u64,
+    /// CPU seconds of each process.
+    pub cpu_seconds: u64,
+}
+
+impl Default for ProcessLimits {
+    fn default() -> Self {
+        let Limits { processes, memory, file, cpu_seconds } = Limits::default();
+        Self { processes, memory_mib: memory >> 20, file_mib: file >> 20, cpu_seconds }
+    }
+}
+
+impl ProcessLimits {
+    /// In bytes.
+    pub fn limits(&self) -> Limits {
+        let Self { processes, memory_mib, file_mib, cpu_seconds } = self.clone();
+        Limits { processes, memory: memory_mib << 20, file: file_mib << 20, cpu_seconds }
+    }
 }
 
 impl Process {
@@ -27,6 +78,55 @@ impl Process {
                 "`process.env` of config.toml: `{name}` is a variable of bub-wasm, which programs never get"
             );
         }
+        for (key, paths) in [("read", &self.read), ("write", &self.write)] {
+            ensure!(paths.len() <= MAX_PATHS, "`process.{key}` of config.toml has more than {MAX_PATHS} paths");
+            paths.iter().try_for_each(|path| check_path(key, path))?;
+        }
+        for (key, value) in [("memory_mib", self.limits.memory_mib), ("file_mib", self.limits.file_mib)] {
+            ensure!(value <= MAX_MIB, "`process.limits.{key}` of config.toml is `{value}`; at most {MAX_MIB} is taken");
+        }
         Ok(())
     }
+
+    /// The paths of `read` and `write` with the home of the user in place of `~`.
+    pub fn paths(&self, home: Option<&Path>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let expand = |path: &str| match path.strip_prefix("~/") {
+            Some(inside) => home.map(|home| home.join(inside)),
+            None => Some(PathBuf::from(path)),
+        };
+        let defaults = bub_sandbox::DEFAULT_READ.iter().copied();
+        let read = defaults.chain(self.read.iter().map(String::as_str)).filter_map(expand).collect();
+        (read, self.write.iter().map(String::as_str).filter_map(expand).collect())
+    }
+}
+
+fn check_path(key: &str, path: &str) -> Result<()> {
+    let shown = escaped(path, 80);
+    let inside = path.strip_prefix("~/").or_else(|| path.strip_prefix('/'));
+    let Some(inside) = inside.filter(|inside| !inside.is_empty() && !inside.starts_with('/')) else {
+        bail!("`process.{key}` of config.toml: `{shown}` is neither an absolute path below `/` nor `~/PATH`");
+    };
+    let is_plain = Path::new(inside).components().all(|part| matches!(part, Component::Normal(_)));
+    ensure!(
+        is_plain && !path.contains('\0'),
+        "`process.{key}` of config.toml: `{shown}` has `..` in it; write it without"
+    );
+    Ok(())
+}
+
+/// A setting by its name.
+///
+/// # Errors
+///
+/// There is none of that name. The error suggests one.
+pub(super) fn parse_setting(name: &str) -> Result<Setting, String> {
+    Setting::parse(name).ok_or_else(|| {
+        let hint = suggest::hint(name, Setting::NAMES.into_iter());
+        format!("`sandbox` is `{}`, and can be `{}`{hint}", escaped(name, 40), Setting::NAMES.join("`, `"))
+    })
+}
+
+fn setting<'de, D: Deserializer<'de>>(from: D) -> Result<Setting, D::Error> {
+    let name = String::deserialize(from)?;
+    parse_setting(&name).map_err(serde::de::Error::custom)
 }

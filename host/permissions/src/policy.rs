@@ -58,6 +58,11 @@ pub enum Flow {
         /// The destructive part, clipped: `rm -rf build`.
         command: String,
     },
+    /// A command that would run outside of the sandbox. Every owner's turn is asked about it, whatever else it may do.
+    Outside {
+        /// The command, clipped.
+        command: String,
+    },
     /// A sub-turn in another session, which reads that conversation and adds to it.
     OtherSession {
         /// The session's id, clipped.
@@ -72,7 +77,7 @@ impl Flow {
             Self::UnknownAddress { .. } | Self::UnnamedAddress | Self::Leak { .. } | Self::Unchecked { .. } => {
                 Effect::Send
             }
-            Self::RunsLater { .. } | Self::Destructive { .. } => Effect::Run,
+            Self::RunsLater { .. } | Self::Destructive { .. } | Self::Outside { .. } => Effect::Run,
             Self::OtherSession { .. } => Effect::Write,
         }
     }
@@ -94,6 +99,7 @@ impl Display for Flow {
             }
             Self::RunsLater { path } => write!(f, "`{path}` runs later"),
             Self::Destructive { command } => write!(f, "`{command}` may destroy something"),
+            Self::Outside { command } => write!(f, "`{command}` would run outside of the sandbox"),
             Self::OtherSession { session } => write!(f, "session `{session}` would be read and written to"),
         }
     }
@@ -131,16 +137,17 @@ pub struct PolicyDecision {
 }
 
 /// Decides on a tool call. The approval mode applies to the owner: `auto` allows everything in a clean turn, and needs
-/// approval for all but reading in a tainted one. Others may use the read-only tools that the channel lists.
+/// approval for all but reading in a tainted one, and for what leaves the sandbox. Others may use the read-only tools that the channel lists.
 pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
     let effects = input.flows.iter().map(Flow::effect);
     let effect = effects.fold(input.declared, |one, other| if rank(other) > rank(one) { other } else { one });
     let is_destructive = input.flows.iter().any(|flow| matches!(flow, Flow::Destructive { .. }));
+    let is_outside = input.flows.iter().any(|flow| matches!(flow, Flow::Outside { .. }));
     let verdict = match (input.principal, input.mode, effect) {
         (Principal::Owner, ApprovalMode::All, _) | (Principal::Owner, _, Effect::Read) => Verdict::Allow,
         (Principal::Owner, ApprovalMode::ReadOnly, _) => Verdict::Deny,
         (Principal::Owner, ApprovalMode::Ask, _) => Verdict::Ask,
-        (Principal::Owner, ApprovalMode::Auto, _) if input.taint.is_some() => Verdict::Ask,
+        (Principal::Owner, ApprovalMode::Auto, _) if input.taint.is_some() || is_outside => Verdict::Ask,
         (Principal::Owner, ApprovalMode::Auto, _) if input.asks_destructive && is_destructive => Verdict::Ask,
         (Principal::Owner, ApprovalMode::Auto, _) => Verdict::Allow,
         (_, _, Effect::Read) if input.is_listed => Verdict::Allow,

@@ -3,6 +3,8 @@
 mod approvals;
 pub mod chat;
 mod config;
+mod confinement;
+mod confinement_note;
 pub mod grant_risk;
 mod log;
 pub mod process;

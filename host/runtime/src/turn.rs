@@ -22,6 +22,7 @@ mod memory_charges;
 mod message_cache;
 mod named;
 mod options;
+mod outside;
 mod pipeline;
 mod preview;
 mod progress;
@@ -49,6 +50,7 @@ pub use options::{
     ApprovalRules, AttributedMessage, CallObserver, Cancel, Identity, Listener, Permit, Steering, TurnEvent,
     TurnOptions,
 };
+pub use outside::{OUTSIDE, OutsidePermit, asks_outside};
 pub use pipeline::{TurnResult, resolve_session, run_turn};
 pub use preview::{Preview, Requester};
 pub use prompt_cache::{SystemPrompt, WrittenPart};

@@ -5,6 +5,7 @@ use super::budget::Budget;
 use super::event_bus::EventBus;
 use super::post_turn_tasks::PostTurnTasks;
 use super::protection::ProtectionCache;
+use super::sandboxes::Sandboxes;
 use crate::channel::Channel;
 use crate::plugin::quarantine::Quarantine;
 use crate::plugin::recording::Recordings;
@@ -56,6 +57,8 @@ pub struct Host {
     pub network: Network,
     /// Processes of plugins.
     pub processes: Arc<Processes>,
+    /// What confines them.
+    pub sandboxes: Arc<Sandboxes>,
     /// Configured servers that plugins speak with; their programs are among the processes.
     pub servers: Arc<Servers>,
     pub(super) channel: Arc<dyn Channel>,

@@ -123,6 +123,7 @@ impl Turn {
             inner: Semaphore::new(MAX_INNER),
             selector: tokio::sync::OnceCell::new(),
             selected: Mutex::default(),
+            outside: Mutex::default(),
             fell_back: AtomicBool::new(false),
             calibrations: Mutex::default(),
             changes: AtomicU64::default(),

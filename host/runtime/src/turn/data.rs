@@ -7,6 +7,7 @@ use super::memory_charges::MemoryCharges;
 use super::message_cache::Sent;
 use super::named::Flows;
 use super::options::TurnOptions;
+use super::outside::Outside;
 use super::prompt_cache::{PromptCache, RenderCache};
 use super::scope::CallScope;
 use crate::guest::InstancePool;
@@ -87,6 +88,8 @@ pub struct Turn {
     pub(super) prompt_cache: Mutex<Option<PromptCache>>,
     pub(super) render_cache: Mutex<RenderCache>,
     pub(super) sent: Mutex<Sent>,
+    /// Commands that may run outside of the sandbox.
+    pub(super) outside: Mutex<Outside>,
     /// The texts that were read and the addresses that were named, in this turn and in nested ones.
     pub(super) flows: Arc<Mutex<Flows>>,
     /// Instances that the next call of the turn can reuse.

@@ -164,6 +164,13 @@ impl Environment {
         self
     }
 
+    /// Without the variables of these names, ignoring case.
+    #[must_use]
+    pub fn without(mut self, names: &[&str]) -> Self {
+        self.variables.retain(|(known, _)| !names.iter().any(|name| matches(known, name)));
+        self
+    }
+
     /// With these variables, whatever their names, in place of those of the same name.
     #[must_use]
     pub fn with(mut self, more: impl IntoIterator<Item = (String, OsString)>) -> Self {
