@@ -124,6 +124,7 @@ pub fn main() -> ExitCode {
     if words.next().is_some_and(|word| word == bub_sandbox::launcher::COMMAND) {
         return bub_sandbox::launcher::main(words);
     }
+    bub_sandbox::launcher::keep_descriptors();
     // Before anything else: no other thread runs yet, and no key was read.
     open_pagemap();
     environment::seal();

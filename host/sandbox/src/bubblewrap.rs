@@ -8,9 +8,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where the program's own file and the socket of the proxy are inside.
+/// Where the program's own file is inside.
 const LAUNCHER: &str = "/run/bub-wasm";
-const SOCKET: &str = "/run/bub-proxy.sock";
+
+/// Settings of the kernel in `/proc`.
+const KERNEL: [&str; 7] = ["acpi", "bus", "fs", "irq", "scsi", "sys", "sysrq-trigger"];
 
 /// Folders that are searched in addition to `PATH`.
 const FOLDERS: [&str; 3] = ["/usr/bin", "/usr/local/bin", "/bin"];
@@ -72,6 +74,10 @@ pub(crate) fn words(
         words.extend(["--symlink".into(), named.into(), link.into()]);
     }
     words.extend(["--proc", "/proc", "--dev", "/dev", "--symlink", "/tmp", "/var/tmp"].map(OsString::from));
+    // Root may change these by their rights alone, whatever it gave up.
+    for part in KERNEL.map(|part| Path::new("/proc").join(part)).into_iter().filter(|part| part.exists()) {
+        words.extend(["--ro-bind".into(), part.clone().into(), part.into()]);
+    }
     let mut closed: Vec<OsString> = Vec::new();
     for mount in &plan.mounts {
         let target = || mount.target.clone().into();
@@ -91,8 +97,8 @@ pub(crate) fn words(
     let mut inside: Vec<OsString> = Vec::new();
     if let Network::Proxy { socket } = &confinement.network {
         words.extend(["--ro-bind".into(), own_program.into(), LAUNCHER.into()]);
-        words.extend(["--bind".into(), socket.into(), SOCKET.into()]);
-        inside.extend([LAUNCHER, launcher::COMMAND, launcher::RELAY, SOCKET, "--"].map(OsString::from));
+        inside.extend([LAUNCHER, launcher::COMMAND, launcher::RELAY].map(OsString::from));
+        inside.extend([socket.into(), "--".into()]);
     }
     words.extend(closed);
     words.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));

@@ -47,6 +47,12 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     })
 }
 
+/// Keeps files that the process inherited from the programs that it starts. To be called while it has one thread.
+pub fn keep_descriptors() {
+    // An older kernel lacks the call: then they are passed on, as before.
+    let _ = system::close_on_exec();
+}
+
 /// The argument before `--`, and the command behind it.
 fn split(arguments: &[OsString]) -> Result<(&OsString, &[OsString]), String> {
     match arguments {

@@ -95,6 +95,9 @@ impl Plan {
         for (paths, access) in [(&confinement.read, Access::Read), (&confinement.write, Access::Write)] {
             paths.iter().for_each(|path| plan.add_same(path, access));
         }
+        if let Network::Proxy { socket } = &confinement.network {
+            plan.add_same(socket, Access::Write);
+        }
         plan.add(workspace.clone(), workspace.clone(), Access::Write);
         if let Some(git) = git::of_workspace(workspace) {
             git.write.iter().for_each(|path| plan.add_same(path, Access::Write));

@@ -1,8 +1,9 @@
 //! The directories of a session that its programs have as `/tmp` and as their home.
 
 use std::collections::VecDeque;
+use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tempfile::TempDir;
@@ -33,7 +34,7 @@ impl Private {
             sessions.push_back(found);
             return Ok(path);
         }
-        let folder = tempfile::Builder::new().prefix("bub-session-").tempdir()?;
+        let folder = tempfile::Builder::new().prefix("bub-session-").permissions(owners()).tempdir()?;
         let path = folder.path().canonicalize()?;
         make(&path)?;
         sessions.push_back((session.to_owned(), folder));
@@ -42,6 +43,16 @@ impl Private {
         }
         Ok(path)
     }
+
+    /// Removes all of them: the process may end without dropping them.
+    pub fn clear(&self) {
+        self.sessions.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+    }
+}
+
+/// The rights of what is its owner's alone.
+fn owners() -> Permissions {
+    Permissions::from_mode(0o700)
 }
 
 fn make(path: &Path) -> io::Result<()> {

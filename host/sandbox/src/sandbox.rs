@@ -89,7 +89,8 @@ impl Sandbox {
                 Wrapped { words, _inherited: Some(filter) }
             }
             Backend::Landlock { .. } => {
-                let words = crate::launcher::words(&self.own_program, confinement)?;
+                // Its path: a shell that sets limits before would be what `/proc/self/exe` names then.
+                let words = crate::launcher::words(&own_file(&self.own_program)?, confinement)?;
                 Wrapped { words, _inherited: None }
             }
         };

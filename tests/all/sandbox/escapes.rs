@@ -11,7 +11,7 @@ type Escape = (&'static str, Control, &'static str);
 enum Control {
     /// It succeeds without a sandbox, and does no harm there.
     Tried,
-    /// It would do harm, or needs what not every machine has.
+    /// It needs what not every machine has, or rights that not every user has. What went through would do no harm either.
     Untried,
 }
 use Control::{Tried, Untried};
@@ -43,11 +43,11 @@ const FILES: &[Escape] = &[
     ("a start file of the shell", Untried, "echo evil >> {user}/.bashrc; cat {user}/.bashrc"),
     ("a login file", Untried, "echo evil >> ~/.profile; true"),
     ("autostart of the desktop", Untried, "echo Exec=evil >> ~/.config/autostart/none.desktop; true"),
-    ("a file for all users", Untried, "echo evil > /etc/profile.d/evil.sh && echo ESCAPED"),
-    ("a preloaded library for later programs", Untried, "echo ./evil.so > /etc/ld.so.preload && echo ESCAPED"),
-    ("a program of the system", Untried, "echo evil > /usr/local/bin/evil-of-tests && echo ESCAPED"),
-    ("the rights of a program", Untried, "chmod u+s /usr/bin/env 2>/dev/null && echo ESCAPED"),
-    ("a job of cron", Untried, "mkdir -p /var/spool/cron/crontabs && echo '* * * * * evil' > /var/spool/cron/crontabs/evil-of-tests && test -d /var/spool/cron/atjobs && echo ESCAPED"),
+    ("a file for all users", Untried, "touch /etc/profile.d/bub-escape.sh && echo ESCAPED; rm -f /etc/profile.d/bub-escape.sh"),
+    ("a preloaded library for later programs", Untried, "touch /etc/ld.so.preload.bub && echo ESCAPED; rm -f /etc/ld.so.preload.bub"),
+    ("a program of the system", Untried, "touch /usr/local/bin/bub-escape && echo ESCAPED; rm -f /usr/local/bin/bub-escape"),
+    ("the rights of a program", Untried, "chmod $(stat -c %a /usr/bin/env) /usr/bin/env 2>/dev/null && echo ESCAPED"),
+    ("a job of cron", Untried, "touch /var/spool/cron/bub-escape && test -e /proc/self/root/var/log && echo ESCAPED; rm -f /var/spool/cron/bub-escape"),
     ("a hook of git", Tried, "printf '#!/bin/sh\\n' > .git/hooks/post-checkout && echo ESCAPED; rm -f .git/hooks/post-checkout"),
     ("git's configuration", Tried, "git config core.fsmonitor ./evil && echo ESCAPED; git config --unset core.fsmonitor"),
     ("another .git in its place", Tried, "mv .git .git2 && echo ESCAPED; mv .git2 .git"),
@@ -59,9 +59,9 @@ const FILES: &[Escape] = &[
     ("the memory of the machine", Untried, "head -c 1 /dev/mem >/dev/null 2>&1 && echo ESCAPED"),
     ("a disk", Untried, "for d in /dev/vda /dev/sda /dev/nvme0n1 /dev/xvda; do head -c 1 $d >/dev/null 2>&1 && echo ESCAPED; done; true"),
     ("a device of its own", Untried, "mknod disk b 254 0 && head -c 1 disk >/dev/null && echo ESCAPED; rm -f disk"),
-    ("settings of the kernel", Untried, "echo '|/tmp/evil' > /proc/sys/kernel/core_pattern && echo ESCAPED"),
+    ("settings of the kernel", Untried, "v=$(cat /proc/sys/kernel/core_pattern); echo \"$v\" > /proc/sys/kernel/core_pattern && echo ESCAPED"),
     ("requests to the kernel", Untried, "echo h > /proc/sysrq-trigger && echo ESCAPED"),
-    ("control groups", Untried, "mkdir /sys/fs/cgroup/pids/bub-escape 2>/dev/null && echo ESCAPED"),
+    ("control groups", Untried, "for g in /sys/fs/cgroup /sys/fs/cgroup/pids; do mkdir $g/bub-escape 2>/dev/null && rmdir $g/bub-escape && echo ESCAPED; done; true"),
     ("variables of agents", Untried, "env | grep -E 'SSH_AUTH_SOCK|DBUS_SESSION|DOCKER_HOST|XDG_RUNTIME_DIR' && echo ESCAPED"),
     ("keys in variables", Untried, "env | grep -q {secret} && echo ESCAPED"),
 ];
@@ -84,8 +84,8 @@ const PROCESSES: &[Escape] = &[
     ("a mount away", Untried, "umount -l .git/hooks 2>/dev/null && echo ESCAPED"),
     ("a mount of what is hidden", Untried, "mkdir -p m && mount --bind / m 2>/dev/null && echo ESCAPED; rmdir m"),
     ("chroot", Untried, "chroot / true 2>/dev/null && echo ESCAPED"),
-    ("the name of the machine", Untried, "hostname evil 2>/dev/null && echo ESCAPED"),
-    ("the clock", Untried, "date -s @0 >/dev/null 2>&1 && echo ESCAPED"),
+    ("the name of the machine", Untried, "hostname \"$(uname -n)\" 2>/dev/null && echo ESCAPED"),
+    ("the clock", Untried, "date -s \"$(date)\" >/dev/null 2>&1 && echo ESCAPED"),
     ("shared memory of System V", Tried, "ipcs -m | grep -q ' 4173 ' && echo ESCAPED"),
     ("typing at the terminal", Untried, "PYTHON:import fcntl\ntry:\n  fcntl.ioctl(os.open('/dev/tty',os.O_RDWR),0x5412,b'x')\n  print('ESCAPED')\nexcept OSError: pass"),
     ("a terminal of its session", Untried, "test -c /dev/tty && (exec 3<>/dev/tty) 2>/dev/null && echo ESCAPED"),
@@ -163,7 +163,6 @@ fn no_escape_succeeds_in_a_sandbox_and_most_would_without() {
 fn tried(backend: &str, all: &[Escape]) {
     let mut machine = Machine::new();
     machine.home.configure("[process.limits]\nprocesses = 200\nmemory_mib = 700\nfile_mib = 1024");
-    let before = fs::read_to_string(machine.home.bub_home().join("config.toml")).expect("a configuration");
     let results = run(&machine, backend, all);
     let through: Vec<String> = all
         .iter()
@@ -180,7 +179,8 @@ fn tried(backend: &str, all: &[Escape]) {
     assert_eq!(read("user/.ssh/id_test"), SECRET);
     assert_eq!(read("ws/.envrc"), "export MINE=1\n");
     assert_eq!(read("ws/.vscode/tasks.json"), "{}\n");
-    assert_eq!(fs::read_to_string(machine.home.bub_home().join("config.toml")).expect("it is there"), before);
+    let config = fs::read_to_string(machine.home.bub_home().join("config.toml")).expect("it is there");
+    assert!(!config.contains("shell"), "{config}");
     let victim = machine.victim.id();
     assert!(machine.victim.try_wait().expect("it is known").is_none(), "the victim was killed");
     for left in [format!("/tmp/bub-escape-{victim}"), format!("/dev/shm/bub-escape-{victim}")] {

@@ -127,6 +127,7 @@ impl Host {
     pub async fn close(&self) {
         self.rest().await;
         self.processes.end_all().await;
+        self.sandboxes.close();
         self.budget.flush().await;
         self.recall.close();
     }

@@ -33,6 +33,12 @@ impl Sandboxes {
         *found = Some((setting, Arc::clone(&sandbox)));
         sandbox
     }
+
+    /// Removes what would be left behind.
+    pub(super) fn close(&self) {
+        self.private.clear();
+        *self.found.lock() = None;
+    }
 }
 
 /// Entries of the top of a workspace that are looked at for files that run later.

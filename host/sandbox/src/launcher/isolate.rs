@@ -20,6 +20,9 @@ use std::process::ExitCode;
 pub(super) const NAMESPACES: &str = "namespaces";
 pub(super) const MOUNTS: &str = "mounts";
 
+/// Directories of sockets.
+const SOCKETS: [&str; 2] = ["/run", "/var/run"];
+
 /// What this process got.
 #[derive(Clone, Copy)]
 struct Entered {
@@ -70,7 +73,7 @@ fn last(confinement: &Confinement, plan: &Plan, entered: Entered, command: &[OsS
     // Without a network of its own, no program of it can be told from any other: it gets none.
     let has_network = entered.has_namespaces || confinement.network == Network::Free;
     limit(&confinement.limits)?;
-    landlock::restrict(confinement, plan, (entered.has_mounts, has_network))?;
+    landlock::restrict(plan, (entered.has_mounts, has_network))?;
     failed("filter system calls", system::install(&filter(has_network)))?;
     let mut started = match &confinement.network {
         Network::Proxy { socket } if has_network => run::with_proxy(socket, command)?,
@@ -113,8 +116,18 @@ fn arrange(plan: &Plan) -> io::Result<()> {
     let open = |mount: &Mount| rustix::fs::open(&mount.source, flags, Mode::empty());
     // Opened first: a later mount may cover the source of another.
     let mut sources: Vec<(&Mount, OwnedFd)> = Vec::new();
-    for mount in plan.mounts.iter().filter(|mount| mount.access != Access::System) {
+    for mount in &plan.mounts {
         sources.push((mount, open(mount)?));
+    }
+    // Sockets of services, and of the desktop. What is needed of it is mounted again.
+    for directory in SOCKETS.map(Path::new).iter().filter(|path| path.is_dir() && !path.is_symlink()) {
+        system::mount(
+            Path::new("none"),
+            directory,
+            c"tmpfs",
+            system::MS_NOSUID | system::MS_NODEV,
+            c"size=64k,mode=755",
+        )?;
     }
     let mut closed = Vec::new();
     for (mount, source) in &sources {

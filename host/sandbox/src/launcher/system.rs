@@ -100,6 +100,14 @@ pub(super) fn raise_loopback() -> io::Result<()> {
     })
 }
 
+/// Marks all descriptors but the standard ones, so that the next program does not get them.
+pub(super) fn close_on_exec() -> io::Result<()> {
+    // SAFETY: the call takes numbers, and closes nothing in this process.
+    let result =
+        unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_uint) };
+    outcome(if result == -1 { -1 } else { 0 })
+}
+
 /// A session without a terminal.
 pub(super) fn leave_terminal() -> io::Result<()> {
     // SAFETY: the call takes nothing.
