@@ -8,8 +8,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where the program's own file is inside.
+/// Where the program's own file and the socket of the proxy are inside.
 const LAUNCHER: &str = "/run/bub-wasm";
+const SOCKET: &str = "/run/bub-proxy.sock";
 
 /// Settings of the kernel in `/proc`.
 const KERNEL: [&str; 7] = ["acpi", "bus", "fs", "irq", "scsi", "sys", "sysrq-trigger"];
@@ -97,8 +98,8 @@ pub(crate) fn words(
     let mut inside: Vec<OsString> = Vec::new();
     if let Network::Proxy { socket } = &confinement.network {
         words.extend(["--ro-bind".into(), own_program.into(), LAUNCHER.into()]);
-        inside.extend([LAUNCHER, launcher::COMMAND, launcher::RELAY].map(OsString::from));
-        inside.extend([socket.into(), "--".into()]);
+        words.extend(["--bind".into(), socket.into(), SOCKET.into()]);
+        inside.extend([LAUNCHER, launcher::COMMAND, launcher::RELAY, SOCKET, "--"].map(OsString::from));
     }
     words.extend(closed);
     words.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));

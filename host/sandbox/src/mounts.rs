@@ -95,7 +95,7 @@ impl Plan {
         for (paths, access) in [(&confinement.read, Access::Read), (&confinement.write, Access::Write)] {
             paths.iter().for_each(|path| plan.add_same(path, access));
         }
-        if let Network::Proxy { socket } = &confinement.network {
+        if let Network::Proxy { socket, .. } = &confinement.network {
             plan.add_same(socket, Access::Write);
         }
         plan.add(workspace.clone(), workspace.clone(), Access::Write);

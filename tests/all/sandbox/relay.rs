@@ -82,7 +82,7 @@ fn under_landlock_the_proxy_is_the_only_way_out() {
     }
     let confinement = json!({
         "workspace": home.workspace(), "home": home.bub_home().with_file_name("user"), "private": private,
-        "read": [], "write": [], "keep": [], "hide": [home.bub_home()], "network": { "Proxy": { "socket": socket } },
+        "read": [], "write": [], "keep": [], "hide": [home.bub_home()], "network": { "Proxy": { "socket": socket, "loopback": [] } },
         "limits": { "processes": 0, "memory": 0, "file": 0, "cpu_seconds": 0 },
     });
     let client = client(&home);

@@ -73,7 +73,7 @@ fn last(confinement: &Confinement, plan: &Plan, entered: Entered, command: &[OsS
     // Without a network of its own, no program of it can be told from any other: it gets none.
     let has_network = entered.has_namespaces || confinement.network == Network::Free;
     limit(&confinement.limits)?;
-    landlock::restrict(plan, (entered.has_mounts, has_network))?;
+    landlock::restrict(confinement, plan, (entered.has_mounts, has_network))?;
     failed("filter system calls", system::install(&filter(has_network)))?;
     let mut started = match &confinement.network {
         Network::Proxy { socket } if has_network => run::with_proxy(socket, command)?,

@@ -1,5 +1,6 @@
 //! The rules of Landlock: what this process and all that it starts may open.
 
+use crate::confinement::Confinement;
 use crate::mounts::{Access, Plan};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
@@ -22,7 +23,11 @@ const OWN_DEVICES: [&str; 3] = ["/dev/shm", "/dev/ptmx", "/dev/pts"];
 /// # Errors
 ///
 /// The kernel has no Landlock, or it does not restrict.
-pub(super) fn restrict(plan: &Plan, (has_mounts, has_network): (bool, bool)) -> Result<(), String> {
+pub(super) fn restrict(
+    confinement: &Confinement,
+    plan: &Plan,
+    (has_mounts, has_network): (bool, bool),
+) -> Result<(), String> {
     let place = |source: &PathBuf, target: &PathBuf| if has_mounts { target.clone() } else { source.clone() };
     let of = |is_meant: fn(Access) -> bool| -> Vec<PathBuf> {
         let meant = plan.mounts.iter().filter(|mount| is_meant(mount.access));
@@ -37,6 +42,9 @@ pub(super) fn restrict(plan: &Plan, (has_mounts, has_network): (bool, bool)) -> 
     // Links at the top of the file system lead to `/usr`, which is listed.
     let mut all_read = read;
     all_read.push("/proc".into());
+    if let crate::confinement::Network::Proxy { socket } = &confinement.network {
+        all_read.push(socket.clone());
+    }
     let rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
     let rules = rules.handle_access(AccessFs::from_all(RULES)).and_then(|rules| rules.scope(Scope::from_all(RULES)));
     let rules = match has_network {
