@@ -76,7 +76,9 @@ pub(crate) fn words(
     }
     words.extend(["--proc", "/proc", "--dev", "/dev", "--symlink", "/tmp", "/var/tmp"].map(OsString::from));
     // Root may change these by their rights alone, whatever it gave up.
-    for part in KERNEL.map(|part| Path::new("/proc").join(part)).into_iter().filter(|part| part.exists()) {
+    let is_root = rustix::process::geteuid().is_root();
+    let kernel = KERNEL.map(|part| Path::new("/proc").join(part)).into_iter();
+    for part in kernel.filter(|part| is_root && part.exists()) {
         words.extend(["--ro-bind".into(), part.clone().into(), part.into()]);
     }
     let mut closed: Vec<OsString> = Vec::new();

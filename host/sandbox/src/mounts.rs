@@ -2,6 +2,7 @@
 
 use crate::confinement::{Confinement, Network};
 use crate::{git, home};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The system's own directories, which are read-only. One that is a link is the same link inside.
@@ -106,7 +107,9 @@ impl Plan {
         // A link could name anything, and is judged by what it names.
         let keep = confinement.keep.iter().filter(|path| path.symlink_metadata().is_ok_and(|kind| !kind.is_symlink()));
         keep.for_each(|path| plan.add_same(path, Access::Keep));
-        let secrets = SYSTEM_SECRETS.iter().map(PathBuf::from);
+        // Each mount costs time, and what this user cannot read by its rights stays so inside.
+        let may_read = |path: &PathBuf| File::open(path).is_ok();
+        let secrets = SYSTEM_SECRETS.iter().map(PathBuf::from).filter(may_read);
         for path in secrets.chain(confinement.hide.iter().cloned()) {
             plan.add_same(&path, Access::Hidden);
         }

@@ -2,3 +2,4 @@
 
 mod destructive;
 mod fuzz;
+mod outside;
