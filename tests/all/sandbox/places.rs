@@ -130,9 +130,10 @@ fn the_whole_file_system_is_no_workspace_for_a_sandbox() {
 fn a_missing_home_hinders_nothing() {
     for backend in backends() {
         let home = super::home();
-        let run = home.run([",bash cmd=\"echo $((6*7))\""]).env("HOME", "/nonexistent").env("BUB_SANDBOX", backend);
-        let finished = run.finish();
+        let run = home.run([",bash cmd=\"echo $((6*7))\""]).env("HOME", "/nonexistent/of/tests");
+        let finished = run.env("BUB_SANDBOX", backend).finish();
         assert!(finished.stdout.contains("42"), "{backend}: {finished}");
+        assert!(!Path::new("/nonexistent").exists(), "{backend} made it");
     }
 }
 

@@ -130,7 +130,12 @@ fn arrange(plan: &Plan) -> io::Result<()> {
         )?;
     }
     let mut closed = Vec::new();
-    for (mount, source) in &sources {
+    // A place that is missing is made where nothing but the program sees it, and nowhere else.
+    let is_own = |mount: &&Mount| mount.source != mount.target || mount.access == Access::Hidden;
+    let own = || plan.mounts.iter().filter(is_own).map(|mount| mount.target.as_path());
+    let may_make =
+        |target: &Path| own().chain(SOCKETS.map(Path::new)).any(|own| own != target && target.starts_with(own));
+    for (mount, source) in sources.iter().filter(|(mount, _)| mount.target.exists() || may_make(&mount.target)) {
         let is_directory = fs::metadata(of_descriptor(source))?.is_dir();
         make_place(&mount.target, is_directory)?;
         match mount.access {
