@@ -1,6 +1,9 @@
 //! `[process]`: programs that plugins start.
 
-use anyhow::{Result, bail, ensure};
+use super::registries::Registry;
+use anyhow::{Result, anyhow, bail, ensure};
+use bub_egress::HostRule;
+use bub_permissions::policy::NetworkMode;
 use bub_sandbox::{Limits, Setting};
 use bub_types::suggest;
 use bub_types::text::escaped;
@@ -31,6 +34,14 @@ pub struct Process {
     pub write: Vec<String>,
     /// What programs in a sandbox may use.
     pub limits: ProcessLimits,
+    /// What sandboxed programs of the owner's clean turns reach at most.
+    pub network: NetworkMode,
+    /// Hosts that they reach without being asked about: `example.com`, `*.example.com`, `127.0.0.1:8080`.
+    pub allow_hosts: Vec<String>,
+    /// Hosts that they never reach, and that nobody is asked about.
+    pub deny_hosts: Vec<String>,
+    /// Package managers whose configured registries are among the allowed hosts; none: all.
+    registries: Option<Vec<Registry>>,
 }
 
 /// `[process.limits]`; 0: no limit.
@@ -63,7 +74,30 @@ impl ProcessLimits {
 }
 
 impl Process {
+    /// The rules for hosts that programs reach: those that are written, and those of the registries as they are configured
+    /// now.
+    pub fn allowed_hosts(&self) -> Vec<HostRule> {
+        let variables = bub_system::environment::all();
+        let registries = self.registries().iter().flat_map(|registry| registry.hosts(variables.clone()));
+        parsed(&self.allow_hosts).chain(registries).collect()
+    }
+
+    /// The package managers whose configured registries are among the allowed hosts.
+    pub fn registries(&self) -> &[Registry] {
+        self.registries.as_deref().unwrap_or(&Registry::ALL)
+    }
+
+    /// The rules for hosts that they never reach.
+    pub fn denied_hosts(&self) -> Vec<HostRule> {
+        parsed(&self.deny_hosts).collect()
+    }
+
     pub(super) fn check(&self) -> Result<()> {
+        for (key, rules) in [("allow_hosts", &self.allow_hosts), ("deny_hosts", &self.deny_hosts)] {
+            for rule in rules {
+                HostRule::parse(rule).map_err(|error| anyhow!("`process.{key}` of config.toml: {error}"))?;
+            }
+        }
         for name in &self.env {
             let plain = name.strip_suffix('*').unwrap_or(name);
             let is_name = !plain.is_empty() && plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -129,4 +163,9 @@ pub(super) fn parse_setting(name: &str) -> Result<Setting, String> {
 fn setting<'de, D: Deserializer<'de>>(from: D) -> Result<Setting, D::Error> {
     let name = String::deserialize(from)?;
     parse_setting(&name).map_err(serde::de::Error::custom)
+}
+
+/// Rules that were checked when they were read.
+fn parsed(rules: &[String]) -> impl Iterator<Item = HostRule> {
+    rules.iter().filter_map(|rule| HostRule::parse(rule).ok())
 }

@@ -6,6 +6,7 @@
 
 mod approval;
 pub mod destructive;
+mod network;
 pub mod run_later;
 
 use bub_types::Effect;
@@ -13,6 +14,7 @@ use bub_types::Principal;
 use std::fmt::{self, Display, Formatter};
 
 pub use approval::ApprovalMode;
+pub use network::{NetworkInput, NetworkMode, network};
 
 /// The host's verdict on a tool call, after all plugins; in order of strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,3 +3,4 @@
 mod destructive;
 mod fuzz;
 mod outside;
+mod network;
