@@ -88,6 +88,7 @@ mod quarantine;
 mod reference;
 mod run;
 mod sandbox;
+mod sandbox_network;
 mod secret;
 mod secrets_seen;
 mod selectors;

@@ -7,6 +7,7 @@ mod confinement;
 mod confinement_note;
 pub mod grant_risk;
 mod log;
+mod network;
 pub mod process;
 mod recall;
 mod secrets;

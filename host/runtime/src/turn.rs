@@ -25,6 +25,7 @@ mod options;
 mod outside;
 mod pipeline;
 mod preview;
+mod program_proxies;
 mod progress;
 mod prompt_cache;
 mod replay;
@@ -53,6 +54,7 @@ pub use options::{
 pub use outside::{OUTSIDE, OutsidePermit, asks_outside};
 pub use pipeline::{TurnResult, resolve_session, run_turn};
 pub use preview::{Preview, Requester};
+pub use program_proxies::ProgramProxy;
 pub use prompt_cache::{SystemPrompt, WrittenPart};
 pub use replay::TurnSnapshot;
 pub use scope::CallScope;

@@ -5,6 +5,7 @@ mod caller;
 use super::audit::Audit;
 use super::data::{Progress, StreamedOutput, Turn};
 use super::options::{Identity, TurnOptions};
+use super::program_proxies::ProgramProxies;
 use super::scope::CallScope;
 use super::taint::{Taint, TaintSource};
 use crate::channel::foreign;
@@ -132,6 +133,7 @@ impl Turn {
             render_cache: Mutex::default(),
             sent: Mutex::default(),
             flows: Arc::default(),
+            program_proxies: ProgramProxies::default(),
             idle: InstancePool::default(),
         })
     }

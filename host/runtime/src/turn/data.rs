@@ -8,6 +8,7 @@ use super::message_cache::Sent;
 use super::named::Flows;
 use super::options::TurnOptions;
 use super::outside::Outside;
+use super::program_proxies::ProgramProxies;
 use super::prompt_cache::{PromptCache, RenderCache};
 use super::scope::CallScope;
 use crate::guest::InstancePool;
@@ -92,6 +93,8 @@ pub struct Turn {
     pub(super) outside: Mutex<Outside>,
     /// The texts that were read and the addresses that were named, in this turn and in nested ones.
     pub(super) flows: Arc<Mutex<Flows>>,
+    /// The proxies of its programs.
+    pub(super) program_proxies: ProgramProxies,
     /// Instances that the next call of the turn can reuse.
     pub idle: InstancePool,
 }

@@ -49,6 +49,15 @@ pub const ALLOWED: &[&str] = &[
     "REQUESTS_CA_BUNDLE",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
+    // Package registries without a password.
+    "CARGO_REGISTRIES_*_INDEX",
+    "GOPROXY",
+    "NPM_CONFIG_REGISTRY",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_INDEX_URL",
+    "UV_DEFAULT_INDEX",
+    "UV_INDEX",
+    "UV_INDEX_URL",
     // Compilers and libraries.
     "AR",
     "CC",

@@ -1,7 +1,8 @@
 //! The keys of `[process]`.
 
 use super::{Key, key};
-use bub_config::{Config, ProcessLimits};
+use bub_config::{Config, ProcessLimits, Registry};
+use bub_permissions::policy::NetworkMode;
 use serde_json::json;
 
 pub(super) fn keys(config: &Config) -> Vec<Key> {
@@ -28,6 +29,30 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
             "further files and directories that programs in a sandbox may read: `/PATH` or `~/PATH`",
         ),
         key("process.write", json!([]), json!(process.write), "the same that they may write, too"),
+        key(
+            "process.network",
+            NetworkMode::default().name(),
+            process.network.name(),
+            "what sandboxed programs of your clean turns reach at most: `off`, `hosts`, `ask` or `free`",
+        ),
+        key(
+            "process.allow_hosts",
+            json!([]),
+            json!(process.allow_hosts),
+            "hosts that they reach, as `example.com`, `*.example.com` or `127.0.0.1:8080`; 443 and 80 without a port",
+        ),
+        key(
+            "process.deny_hosts",
+            json!([]),
+            json!(process.deny_hosts),
+            "hosts that they never reach, and that you are not asked about",
+        ),
+        key(
+            "process.registries",
+            json!(Registry::ALL.map(Registry::name)),
+            json!(process.registries().iter().map(|registry| registry.name()).collect::<Vec<_>>()),
+            "package managers whose configured registries are allowed hosts: `cargo`, `go`, `npm`, `pip`",
+        ),
         key(
             "process.limits.processes",
             unset.processes,

@@ -1,0 +1,59 @@
+//! The network of programs that plugins start: none, the hosts that rules and the owner allow, or that of the machine.
+
+mod policy;
+mod question;
+
+use crate::guest::State;
+use crate::turn::{ProgramProxy, Turn};
+use bub_permissions::Grant;
+use bub_permissions::policy::{NetworkInput, NetworkMode, network};
+use bub_sandbox_proxy::{Limits, Proxy};
+use bub_types::{Error, ErrorKind};
+use policy::HostPolicy;
+use std::sync::Arc;
+
+/// The network of one program.
+pub(super) enum ProgramNetwork {
+    /// None, for that reason.
+    Off(String),
+    /// What the proxy lets through.
+    Proxied(Arc<ProgramProxy>),
+    /// That of the machine.
+    Free,
+}
+
+impl State {
+    /// The network of a sandboxed program that the plugin starts by that grant.
+    ///
+    /// # Errors
+    ///
+    /// The proxy cannot be started.
+    pub(super) fn program_network(&self, turn: &Arc<Turn>, grant: &Grant) -> Result<ProgramNetwork, Error> {
+        // The tool of a typed command is one call deeper than the command.
+        let is_typed = self.depth.checked_sub(1).is_some_and(|depth| turn.is_typed(depth));
+        match mode(turn, is_typed) {
+            Err(why) => Ok(ProgramNetwork::Off(why)),
+            Ok(NetworkMode::Free) => Ok(ProgramNetwork::Free),
+            Ok(_) => {
+                let start = || {
+                    let policy = HostPolicy::new(turn, &self.plugin, grant, is_typed);
+                    let loopback = policy.loopback();
+                    let proxy = Proxy::start(Arc::new(policy), self.host.network.clone(), Limits::default())?;
+                    Ok(ProgramProxy { proxy, loopback })
+                };
+                let started = turn.program_proxy(&self.plugin.name, is_typed, start);
+                let failed = |error| {
+                    Error::new(ErrorKind::Unknown, format!("the proxy for programs cannot be started: {error}"))
+                };
+                started.map(ProgramNetwork::Proxied).map_err(failed)
+            }
+        }
+    }
+}
+
+/// What a program of the turn may reach now.
+fn mode(turn: &Turn, is_typed: bool) -> Result<NetworkMode, String> {
+    let taint = turn.tainted();
+    let ceiling = turn.scope.host.config.process.network;
+    network(&NetworkInput { principal: turn.principal(), taint: taint.as_deref(), is_typed, ceiling })
+}
