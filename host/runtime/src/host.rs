@@ -23,7 +23,7 @@ pub use event_bus::{Counters, EventBus, EventRecord, RuntimeEvent, Subscriber};
 pub use gc::{Compacted, compact_memories, cutoff, garbage};
 pub use post_turn_tasks::PostTurnTasks;
 pub use protection::ProtectionCache;
-pub use sandboxes::{Confined, Sandboxes, runs_later};
+pub use sandboxes::{Confined, Sandboxes, Unreached, runs_later};
 pub use sessions::{ListedSession, newest_sessions};
 pub use start::StartOptions;
 pub use watch::Watch;

@@ -98,10 +98,12 @@ pub(crate) fn words(
         }
     }
     let mut inside: Vec<OsString> = Vec::new();
-    if let Network::Proxy { socket } = &confinement.network {
+    if let Network::Proxy { socket, loopback } = &confinement.network {
         words.extend(["--ro-bind".into(), own_program.into(), LAUNCHER.into()]);
         words.extend(["--bind".into(), socket.into(), SOCKET.into()]);
-        inside.extend([LAUNCHER, launcher::COMMAND, launcher::RELAY, SOCKET, "--"].map(OsString::from));
+        inside.extend([LAUNCHER, launcher::COMMAND, launcher::RELAY, SOCKET].map(OsString::from));
+        inside.extend(loopback.iter().map(OsString::from));
+        inside.push("--".into());
     }
     words.extend(closed);
     words.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));

@@ -37,6 +37,8 @@ pub enum Network {
     Proxy {
         /// The socket, outside of the sandbox.
         socket: PathBuf,
+        /// Ports of the machine that are the same ports inside, as `127.0.0.1:5432`.
+        loopback: Vec<String>,
     },
     /// That of the machine.
     Free,

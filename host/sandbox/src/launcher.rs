@@ -1,12 +1,11 @@
 //! The hidden command of the program that confines itself, and then becomes or starts another program.
 //!
-//! `sandbox-exec relay SOCKET -- COMMAND...` runs inside of bubblewrap: it passes connections to the proxy.
+//! `sandbox-exec relay SOCKET [HOST:PORT...] -- COMMAND...` runs inside of bubblewrap: it passes connections to the proxy.
 //! `sandbox-exec landlock CONFINEMENT -- COMMAND...` makes the whole sandbox, and `sandbox-exec probe` says what of it this
 //! system has.
 
 mod isolate;
 mod landlock;
-mod relay;
 mod run;
 #[allow(unsafe_code, reason = "system calls that no library offers in a safe form; each has its reason")]
 mod system;
@@ -33,8 +32,9 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let outcome = match arguments.split_first() {
         Some((what, rest)) if what == PROBE && rest.is_empty() => isolate::report(),
-        Some((what, rest)) if what == RELAY => split(rest).and_then(|(socket, command)| run::relayed(socket, command)),
+        Some((what, rest)) if what == RELAY => split(rest).and_then(|(given, command)| run::relayed(given, command)),
         Some((what, rest)) if what == LANDLOCK => split(rest).and_then(|(given, command)| {
+            let [given] = given else { return Err("one confinement is given".to_owned()) };
             let given = given.to_str().ok_or("its confinement is no text")?;
             let confinement: Confinement = serde_json::from_str(given).map_err(|error| error.to_string())?;
             isolate::run(&confinement, command)
@@ -53,10 +53,11 @@ pub fn keep_descriptors() {
     let _ = system::close_on_exec();
 }
 
-/// The argument before `--`, and the command behind it.
-fn split(arguments: &[OsString]) -> Result<(&OsString, &[OsString]), String> {
-    match arguments {
-        [argument, dashes, command @ ..] if dashes == "--" && !command.is_empty() => Ok((argument, command)),
+/// The arguments before `--`, and the command behind it.
+fn split(arguments: &[OsString]) -> Result<(&[OsString], &[OsString]), String> {
+    let place = arguments.iter().position(|argument| argument == "--");
+    match place.and_then(|place| arguments.split_at_checked(place)) {
+        Some((given, [_, command @ ..])) if !command.is_empty() => Ok((given, command)),
         _ => Err("a command is missing".to_owned()),
     }
 }

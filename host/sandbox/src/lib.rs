@@ -13,7 +13,9 @@ mod confinement;
 mod git;
 mod home;
 mod private;
+mod relay;
 mod sandbox;
+mod variables;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod bubblewrap;
@@ -34,4 +36,6 @@ pub use backend::{Backend, Setting};
 pub use confinement::{Confinement, Limits, Network};
 pub use home::{READ as DEFAULT_READ, SOCKET_VARIABLES};
 pub use private::Private;
+pub use relay::Relay;
 pub use sandbox::{Sandbox, Wrapped};
+pub use variables::variables;

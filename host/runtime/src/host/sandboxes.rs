@@ -48,11 +48,45 @@ const MAX_ENTRIES: usize = 4096;
 /// the cache of yarn.
 const WRITTEN: [&str; 2] = [".git", ".yarn"];
 
+/// Reasons that are kept.
+const MAX_REASONS: usize = 8;
+
+/// Why programs of a plugin do not reach what they try to reach.
+#[derive(Clone)]
+pub enum Unreached {
+    /// They have no network, for that reason.
+    Offline(String),
+    /// The proxy has refused hosts, for these reasons.
+    Refused(Arc<Mutex<Vec<String>>>),
+    /// Nothing is refused here.
+    Nothing,
+}
+
+impl Unreached {
+    /// Keeps a reason.
+    pub fn refused(&self, why: &str) {
+        if let Self::Refused(reasons) = self {
+            let mut reasons = reasons.lock();
+            if reasons.len() < MAX_REASONS && !reasons.iter().any(|known| known == why) {
+                reasons.push(why.to_owned());
+            }
+        }
+    }
+
+    /// The reasons since the last call.
+    pub fn take(&self) -> Vec<String> {
+        match self {
+            Self::Refused(reasons) => std::mem::take(&mut *reasons.lock()),
+            Self::Offline(_) | Self::Nothing => Vec::new(),
+        }
+    }
+}
+
 /// What is known of a program's sandbox when it has ended.
 #[derive(Clone)]
 pub struct Confined {
-    /// Whether it had no network.
-    pub is_offline: bool,
+    /// Why it did not reach what it tried to reach.
+    pub unreached: Unreached,
     workspace: PathBuf,
     rules: RunsLater,
     /// Files of the workspace that run later, as they were.
@@ -61,9 +95,9 @@ pub struct Confined {
 
 impl Confined {
     /// A program that is about to start in that workspace.
-    pub fn new(is_offline: bool, workspace: PathBuf, rules: RunsLater) -> Self {
+    pub fn new(unreached: Unreached, workspace: PathBuf, rules: RunsLater) -> Self {
         let before = runs_later(&workspace, &rules);
-        Self { is_offline, workspace, rules, before }
+        Self { unreached, workspace, rules, before }
     }
 
     /// Files that run later and were not there before, by their paths in the workspace.

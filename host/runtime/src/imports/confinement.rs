@@ -8,7 +8,7 @@ use bub_config::Config;
 use bub_permissions::Grant;
 use bub_sandbox::{Backend, Confinement, Network, SOCKET_VARIABLES, Sandbox, Wrapped};
 use bub_system::process::Environment;
-use bub_types::{Error, Principal};
+use bub_types::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,12 +61,12 @@ impl State {
                 false => Ok(outside()),
             };
         }
-        let confinement = confinement(turn)?;
+        let given = self.program_network(turn, &Grant::PROCESS_SANDBOXED)?;
+        let confinement = confinement(turn, given.network())?;
         let wrapped = sandbox.wrap(&confinement, directory).map_err(|reason| {
             Error::denied(format!("{reason}; `[process] sandbox` of config.toml says what holds programs"))
         })?;
-        let is_offline = confinement.network == Network::Off;
-        let confined = Confined::new(is_offline, confinement.workspace, config.policy.runs_later.clone());
+        let confined = Confined::new(given.reasons(), confinement.workspace, config.policy.runs_later.clone());
         let mut dropped = SOCKET_VARIABLES.to_vec();
         if confinement.network != Network::Free {
             dropped.extend(PROXY_VARIABLES);
@@ -87,7 +87,7 @@ pub(super) fn environment(config: &Config) -> Environment {
 }
 
 /// What a program of the turn may reach.
-fn confinement(turn: &Arc<Turn>) -> Result<Confinement, Error> {
+fn confinement(turn: &Arc<Turn>, network: Network) -> Result<Confinement, Error> {
     let (host, workspace) = (&turn.scope.host, real(&turn.workspace));
     let config = &host.config;
     let home = std::env::home_dir().filter(|home| home.is_absolute());
@@ -102,15 +102,7 @@ fn confinement(turn: &Arc<Turn>) -> Result<Confinement, Error> {
     let hide = own.into_iter().cloned().chain(secrets).map(|path| real(&path)).collect();
     let keep = runs_later(&workspace, &config.policy.runs_later);
     let limits = config.process.limits.limits();
-    Ok(Confinement { workspace, home, private, read, write, keep, hide, network: network(turn), limits })
-}
-
-/// What a program of the turn may connect to: nothing once text of others is in its conversation.
-fn network(turn: &Turn) -> Network {
-    match (turn.principal(), turn.tainted()) {
-        (Principal::Owner, None) => Network::Free,
-        _ => Network::Off,
-    }
+    Ok(Confinement { workspace, home, private, read, write, keep, hide, network, limits })
 }
 
 /// Without links, if it is there.

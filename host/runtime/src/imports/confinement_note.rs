@@ -1,6 +1,6 @@
 //! Whether the sandbox may be why a program failed, and what the model and the owner should know then.
 
-use crate::host::Confined;
+use crate::host::{Confined, Unreached};
 
 /// The end of the output that is looked at, in bytes.
 const LOOKED_AT: usize = 16 << 10;
@@ -38,7 +38,11 @@ const SIGNALS: [(i32, &str); 3] = [
 /// A line for the result of a program that has ended, or none.
 pub(super) fn note(confined: &Confined, code: i32, output: &str) -> Option<String> {
     let mut lines = Vec::new();
-    if let Some(reason) = reason(confined.is_offline, code, output) {
+    let refused = confined.unreached.take();
+    if code != 0 {
+        lines.extend(refused.iter().map(|why| format!("[sandbox: {why}]")));
+    }
+    if let Some(reason) = reason(confined, code, output) {
         lines.push(format!(
             "[sandbox: {reason}; if it has to run outside, call again with `outside: true` and a `reason`, and the owner is asked]"
         ));
@@ -55,13 +59,13 @@ pub(super) fn note(confined: &Confined, code: i32, output: &str) -> Option<Strin
 }
 
 /// Why the sandbox may have made it fail.
-fn reason(is_offline: bool, code: i32, output: &str) -> Option<&'static str> {
+fn reason(confined: &Confined, code: i32, output: &str) -> Option<String> {
     if code == 0 {
         return None;
     }
     let ended_by = |signal: i32| code == 128 + signal || code == -signal;
     if let Some((_, reason)) = SIGNALS.iter().find(|(signal, _)| ended_by(*signal)) {
-        return Some(reason);
+        return Some((*reason).to_owned());
     }
     let mut from = output.len().saturating_sub(LOOKED_AT);
     while !output.is_char_boundary(from) {
@@ -69,14 +73,18 @@ fn reason(is_offline: bool, code: i32, output: &str) -> Option<&'static str> {
     }
     let end = output.get(from..).unwrap_or_default();
     let says = |words: &[&str]| words.iter().any(|word| end.contains(word));
-    if is_offline && says(&NETWORK) {
-        return Some("programs have no network in this turn");
+    if let Unreached::Offline(why) = &confined.unreached
+        && says(&NETWORK)
+    {
+        return Some(why.clone());
     }
-    if says(&["File too large", "File size limit exceeded"]) {
-        return Some("it wrote a larger file than `[process.limits]` allows");
-    }
-    if says(&["Resource temporarily unavailable", "fork: retry", "Cannot fork"]) {
-        return Some("it started more processes than `[process.limits]` allows");
-    }
-    says(&FILES).then_some("it may change its workspace, its own home and `/tmp`, and read little else")
+    let known: [(&[&str], &str); 3] = [
+        (&["File too large", "File size limit exceeded"], "it wrote a larger file than `[process.limits]` allows"),
+        (
+            &["Resource temporarily unavailable", "fork: retry", "Cannot fork"],
+            "it started more processes than `[process.limits]` allows",
+        ),
+        (&FILES, "it may change its workspace, its own home and `/tmp`, and read little else"),
+    ];
+    known.iter().find(|(words, _)| says(words)).map(|(_, reason)| (*reason).to_owned())
 }

@@ -4,9 +4,11 @@ mod policy;
 mod question;
 
 use crate::guest::State;
+use crate::host::Unreached;
 use crate::turn::{ProgramProxy, Turn};
 use bub_permissions::Grant;
 use bub_permissions::policy::{NetworkInput, NetworkMode, network};
+use bub_sandbox::Network;
 use bub_sandbox_proxy::{Limits, Proxy};
 use bub_types::{Error, ErrorKind};
 use policy::HostPolicy;
@@ -20,6 +22,29 @@ pub(super) enum ProgramNetwork {
     Proxied(Arc<ProgramProxy>),
     /// That of the machine.
     Free,
+}
+
+impl ProgramNetwork {
+    /// As the sandbox is told.
+    pub(super) fn network(&self) -> Network {
+        match self {
+            Self::Off(_) => Network::Off,
+            Self::Free => Network::Free,
+            Self::Proxied(given) => Network::Proxy {
+                socket: given.proxy.socket().to_owned(),
+                loopback: given.loopback.iter().map(ToString::to_string).collect(),
+            },
+        }
+    }
+
+    /// Why programs do not reach what they try to reach.
+    pub(super) fn reasons(&self) -> Unreached {
+        match self {
+            Self::Off(why) => Unreached::Offline(why.clone()),
+            Self::Free => Unreached::Nothing,
+            Self::Proxied(given) => given.unreached.clone(),
+        }
+    }
 }
 
 impl State {
@@ -37,9 +62,9 @@ impl State {
             Ok(_) => {
                 let start = || {
                     let policy = HostPolicy::new(turn, &self.plugin, grant, is_typed);
-                    let loopback = policy.loopback();
+                    let (loopback, unreached) = (policy.loopback(), policy.unreached());
                     let proxy = Proxy::start(Arc::new(policy), self.host.network.clone(), Limits::default())?;
-                    Ok(ProgramProxy { proxy, loopback })
+                    Ok(ProgramProxy { proxy, loopback, unreached })
                 };
                 let started = turn.program_proxy(&self.plugin.name, is_typed, start);
                 let failed = |error| {

@@ -1,6 +1,7 @@
 //! The proxies of a turn's programs. They end with the turn.
 
 use super::data::Turn;
+use crate::host::Unreached;
 use bub_egress::Destination;
 use bub_sandbox_proxy::Proxy;
 use parking_lot::Mutex;
@@ -17,6 +18,8 @@ pub struct ProgramProxy {
     pub proxy: Proxy,
     /// Forwarded ports.
     pub loopback: Vec<Destination>,
+    /// What it has refused.
+    pub unreached: Unreached,
 }
 
 /// The proxies by the plugin that starts programs.

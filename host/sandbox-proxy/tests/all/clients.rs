@@ -1,7 +1,8 @@
 //! Real clients, which find the proxy by its variables.
 
 use super::support::{Rules, Server, start};
-use bub_sandbox_proxy::{Proxy, Relay, variables};
+use bub_sandbox::{Relay, variables};
+use bub_sandbox_proxy::Proxy;
 use std::path::Path;
 use std::process::Stdio;
 use tokio::process::Command;

@@ -1,7 +1,7 @@
 //! The relay, as a sandbox has it.
 
 use super::support::{Rules, echo, exactly, start};
-use bub_sandbox_proxy::Relay;
+use bub_sandbox::Relay;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

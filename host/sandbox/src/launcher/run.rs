@@ -1,37 +1,29 @@
 //! Starts the program itself.
 
-use super::relay;
-use std::ffi::{OsStr, OsString};
+use crate::relay::Relay;
+use crate::variables::variables;
+use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Variables by which programs find a proxy.
-const HTTP: [&str; 6] =
-    ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "npm_config_proxy", "npm_config_https_proxy"];
-const SOCKS: [&str; 2] = ["ALL_PROXY", "all_proxy"];
-
-/// Hosts that are reached without it: those of the sandbox's own loopback interface would be the machine's otherwise.
-const DIRECT: [&str; 2] = ["NO_PROXY", "no_proxy"];
-
-/// Runs a command that finds the proxy behind that socket in its variables.
+/// Runs a command that finds the proxy in its variables. `given` are the proxy's socket, and ports of the machine.
 ///
 /// # Errors
 ///
 /// What could not be started.
-pub(super) fn relayed(socket: &OsStr, command: &[OsString]) -> Result<ExitCode, String> {
-    wait_for(&mut with_proxy(Path::new(socket), command)?)
+pub(super) fn relayed(given: &[OsString], command: &[OsString]) -> Result<ExitCode, String> {
+    let (socket, loopback) = given.split_first().ok_or("a socket is missing")?;
+    let loopback: Vec<String> = loopback.iter().map(|port| port.to_string_lossy().into_owned()).collect();
+    wait_for(&mut with_proxy(Path::new(socket), &loopback, command)?)
 }
 
 /// The command, with the variables of a proxy that runs from here on, on threads of this process.
-pub(super) fn with_proxy(socket: &Path, command: &[OsString]) -> Result<Command, String> {
-    let port = relay::start(socket).map_err(|error| format!("the way to the proxy cannot be opened: {error}"))?;
+pub(super) fn with_proxy(socket: &Path, loopback: &[String], command: &[OsString]) -> Result<Command, String> {
+    let relay = Relay::new(socket).forwarding(loopback);
+    let port = relay.start().map_err(|error| format!("the way to the proxy cannot be opened: {error}"))?;
     let mut command = plain(command)?;
-    command.envs(HTTP.map(|name| (name, format!("http://127.0.0.1:{port}"))));
-    command.envs(SOCKS.map(|name| (name, format!("socks5h://127.0.0.1:{port}"))));
-    for name in DIRECT {
-        command.env_remove(name);
-    }
+    command.envs(variables(port));
     Ok(command)
 }
 

@@ -1,6 +1,7 @@
 //! Decides about the hosts of a turn's programs, and records what they reach.
 
 use super::question::{Answer, Questions};
+use crate::host::Unreached;
 use crate::plugin::Plugin;
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_egress::{Destination, HostRule};
@@ -23,6 +24,7 @@ pub(super) struct HostPolicy {
     allowed: Vec<HostRule>,
     denied: Vec<HostRule>,
     questions: Questions,
+    unreached: Unreached,
 }
 
 impl HostPolicy {
@@ -37,12 +39,18 @@ impl HostPolicy {
             allowed: process.allowed_hosts(),
             denied: process.denied_hosts(),
             questions: Questions::default(),
+            unreached: Unreached::Refused(Arc::default()),
         }
     }
 
     /// The ports of this machine that rules open.
     pub(super) fn loopback(&self) -> Vec<Destination> {
         self.allowed.iter().filter_map(HostRule::loopback).filter(|found| !self.is_denied(found)).collect()
+    }
+
+    /// What is refused, for the results of programs.
+    pub(super) fn unreached(&self) -> Unreached {
+        self.unreached.clone()
     }
 
     fn is_denied(&self, destination: &Destination) -> bool {
@@ -125,6 +133,7 @@ impl Policy for HostPolicy {
     fn refused(&self, destination: &Destination, why: &str) {
         let (host, message) = (destination.to_string(), one_line(why));
         tracing::info!("a program of plugin `{}` does not reach `{host}`: {message}", self.plugin.name);
+        self.unreached.refused(&message);
         if let Some(turn) = self.turn.upgrade() {
             let reason = DenialReason::Reach;
             let (plugin, grant) = (self.plugin.name.as_str(), self.grant.as_str());

@@ -18,8 +18,7 @@ const STACK: usize = 64 << 10;
 /// The longest head of the proxy's answer, in bytes.
 const MAX_HEAD: usize = 8 << 10;
 
-/// Passes connections to the loopback of a sandbox on to the socket of a [`Proxy`](crate::Proxy), which is bound into the
-/// sandbox. It needs no runtime, and runs on threads until its process ends.
+/// Passes connections to the loopback of a sandbox on to the socket of a proxy, which is bound into the sandbox. It needs no runtime, and runs on threads until its process ends.
 #[derive(Debug, Clone)]
 pub struct Relay {
     socket: PathBuf,
