@@ -44,7 +44,7 @@ fn a_clean_turn_of_the_owner_reaches_the_hosts_of_rules_and_the_tape_says_so() {
     let home = sandboxed(&format!("allow_hosts = [\"{}\"]", web.host()));
     // By a port that is forwarded, as a program does that knows no proxy; and by the proxy.
     for script in [bash(&format!("curl -sS --noproxy '*' {}", web.url())), proxied(&web.url())] {
-        home.run([script.as_str()]).finish().says("tool said: hello\n");
+        home.run([script.as_str()]).finish().says("[cli:local]\ntool said: hello\n");
     }
     assert_eq!(web.requests(), 2);
     let reached = reached(&home);
@@ -75,7 +75,7 @@ fn a_host_without_a_rule_is_refused_where_no_owner_can_be_asked() {
     assert_eq!((&refused[0]["reason"], &refused[0]["host"]), (&json!("reach"), &json!(web.host())));
     assert!(reached(&home).is_empty());
     // What the message names.
-    home.run(["--allow", "send", proxied(&web.url()).as_str()]).finish().says("tool said: hello\n");
+    home.run(["--allow", "send", proxied(&web.url()).as_str()]).finish().says("[cli:local]\ntool said: hello\n");
     // Only hosts of rules, whatever is allowed in advance.
     home.configure("[process]\nnetwork = \"hosts\"");
     home.run(["--allow", "send", proxied(&web.url()).as_str()]).finish();
@@ -163,7 +163,7 @@ fn nothing_leaves_in_a_tainted_turn_whatever_was_allowed() {
     assert_eq!(web.connections(), 0, "something left");
     assert!(reached(&home).is_empty());
     // The same words of the owner are another matter, and the server does listen.
-    let typed = format!(",bash {}", json!({ "cmd": attempts[0] }));
+    let typed = format!(",{}", attempts[0]);
     home.run([typed.as_str()]).finish();
     assert_eq!(web.connections(), 1);
 }
