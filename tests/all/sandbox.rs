@@ -20,7 +20,7 @@ fn home() -> Home {
 }
 
 /// The backends that this machine has. A test prints which ones it leaves out.
-fn backends() -> &'static [&'static str] {
+pub(crate) fn backends() -> &'static [&'static str] {
     static FOUND: OnceLock<Vec<&str>> = OnceLock::new();
     FOUND.get_or_init(|| {
         let found = ["bwrap", "landlock"].into_iter().filter(|name| {

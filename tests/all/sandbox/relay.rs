@@ -27,7 +27,7 @@ fn proxy(socket: &Path) {
 const CLIENT: &str = r#"
 import os, socket
 assert os.environ["HTTPS_PROXY"] == os.environ["http_proxy"], os.environ
-assert os.environ["ALL_PROXY"].startswith("socks5h://127.0.0.1:"), os.environ
+assert os.environ["ALL_PROXY"].startswith("http://127.0.0.1:"), os.environ
 port = int(os.environ["HTTP_PROXY"].rsplit(":", 1)[1])
 for text in ["first", "x" * 300000]:
     s = socket.create_connection(("127.0.0.1", port))

@@ -1,7 +1,7 @@
 //! Package managers and git in the sandbox, with servers on the loopback that rules open.
 
 use super::bash;
-use super::support::{has_sandbox, sandboxed};
+use super::support::{has_sandbox, run, sandboxed};
 use bub_tests::Home;
 use serde_json::json;
 use std::fs;
@@ -69,7 +69,7 @@ fn with_tools(process: &str, read: &[&str]) -> Home {
 #[track_caller]
 fn does(home: &Home, command: &str) {
     let script = format!("TOOL:bash {}", json!({ "cmd": command, "timeout_seconds": 120 }));
-    let finished = home.run([script.as_str()]).finish();
+    let finished = run(home, [script.as_str()]).finish();
     assert!(finished.stdout.contains("tool said:") && !finished.stdout.contains("exited with code"), "{finished}");
 }
 
@@ -84,7 +84,7 @@ fn pip_installs_from_the_registry_that_it_is_configured_with() {
     let install = format!(
         "{python} -m pip install -q --no-cache-dir --disable-pip-version-check --retries 0 --target out --index-url {index} hello-bub"
     );
-    let finished = home.run([bash(&install).as_str()]).finish();
+    let finished = run(&home, [bash(&install).as_str()]).finish();
     assert!(finished.stdout.contains("exited with code"), "no rule names it yet: {finished}");
     // As `pip config set` writes it.
     let config = home.workspace().parent().expect("the home's root").join("user/.config/pip");

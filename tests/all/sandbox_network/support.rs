@@ -1,28 +1,39 @@
 //! A home whose programs are in a sandbox, and a server on this machine.
 
 use crate::home;
-use bub_tests::Home;
+use bub_tests::{Home, Run};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Whether bubblewrap works here; a test that needs it says that it was skipped.
+/// The backend of most tests.
+pub(super) const BACKEND: &str = "bwrap";
+
+/// Whether it works here; a test that needs it says that it was skipped.
 pub(super) fn has_sandbox() -> bool {
-    let tried = Command::new("bwrap").args(["--unshare-all", "--ro-bind", "/", "/", "true"]).status();
-    let works = tried.is_ok_and(|status| status.success());
-    if !works {
-        println!("skipped: there is no working bubblewrap here");
-    }
-    works
+    crate::sandbox::backends().contains(&BACKEND)
+}
+
+/// `bub-wasm run` with these arguments and a sandbox for programs.
+pub(super) fn run<'home, 'a>(home: &'home Home, arguments: impl IntoIterator<Item = &'a str>) -> Run<'home> {
+    run_in(home, BACKEND, arguments)
+}
+
+/// The same with that backend.
+pub(super) fn run_in<'home, 'a>(
+    home: &'home Home,
+    backend: &str,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> Run<'home> {
+    home.run(arguments).env("BUB_SANDBOX", backend)
 }
 
 /// A home with that in `[process]`, in a workspace that is trusted, so that the output of a program does not taint.
 pub(super) fn sandboxed(process: &str) -> Home {
     let home = home();
-    home.configure(&format!("[process]\nsandbox = \"bwrap\"\nstrict = true\nregistries = []\n{process}\n"));
+    home.configure(&format!("[process]\nstrict = true\nregistries = []\n{process}\n"));
     home.bub(["trust"]).finish();
     home
 }
