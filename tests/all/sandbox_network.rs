@@ -42,7 +42,13 @@ fn a_clean_turn_of_the_owner_reaches_the_hosts_of_rules_and_the_tape_says_so() {
         let home = sandboxed(&format!("allow_hosts = [\"{}\"]", web.host()));
         // By a port that is forwarded, as a program does that knows no proxy; and by the proxy.
         for script in [bash(&format!("curl -sS --noproxy '*' {}", web.url())), proxied(&web.url())] {
-            run_in(&home, backend, [script.as_str()]).finish().says("[cli:local]\ntool said: hello\n");
+            let temporary = home.bub_home().with_file_name("tmp");
+            fs::create_dir_all(&temporary).expect("a directory");
+            let run = run_in(&home, backend, [script.as_str()]).env("TMPDIR", &temporary);
+            run.finish().says("[cli:local]\ntool said: hello\n");
+            let left: Vec<_> =
+                fs::read_dir(&temporary).expect("a directory").flatten().map(|left| left.path()).collect();
+            assert!(left.is_empty(), "{left:?}");
         }
         assert_eq!(web.requests(), 2);
         let reached = reached(&home);

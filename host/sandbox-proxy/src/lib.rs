@@ -14,6 +14,7 @@
 #![warn(missing_docs, unreachable_pub)]
 
 mod connection;
+mod directory;
 mod http;
 mod leak;
 mod limits;
@@ -23,6 +24,7 @@ mod refusal;
 mod socks;
 mod tunnel;
 
+pub use directory::remove_ended;
 pub use limits::Limits;
 pub use policy::{Direction, Policy, PolicyFuture, Verdict};
 pub use proxy::Proxy;

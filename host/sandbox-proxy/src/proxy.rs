@@ -1,17 +1,15 @@
 //! The proxy: its socket, and what all its connections share.
 
 use crate::connection;
+use crate::directory::Directory;
 use crate::limits::Limits;
 use crate::policy::{Policy, Verdict};
 use crate::refusal::{Kind, Refusal};
 use bub_egress::{Destination, Network};
 use std::fmt;
-use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tempfile::TempDir;
 use tokio::net::{TcpStream, UnixListener};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -20,14 +18,12 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// The socket's name in its directory.
 const SOCKET: &str = "proxy";
 
-/// The longest path of a socket that all systems take, in bytes.
-const MAX_PATH: usize = 100;
-
-/// A proxy for the programs of one turn. Dropping it ends all its connections and removes its socket.
+/// A proxy for the programs of one turn. Dropping it ends all its connections; its socket
+/// is removed later ([`remove_ended`](crate::remove_ended)).
 pub struct Proxy {
     socket: PathBuf,
     _end: DropGuard,
-    _directory: TempDir,
+    _directory: Directory,
 }
 
 /// What the connections share.
@@ -44,7 +40,7 @@ impl Proxy {
     ///
     /// The directory or the socket cannot be made.
     pub fn start(policy: Arc<dyn Policy>, network: Network, limits: Limits) -> io::Result<Self> {
-        let directory = directory()?;
+        let directory = Directory::new()?;
         let socket = directory.path().join(SOCKET);
         let listener = UnixListener::bind(&socket)?;
         let end = CancellationToken::new();
@@ -62,20 +58,6 @@ impl Proxy {
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxy").field("socket", &self.socket).finish_non_exhaustive()
-    }
-}
-
-/// A directory of mode 0700, where the path of a socket is short enough.
-fn directory() -> io::Result<TempDir> {
-    let builder = || {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("bub-net-").permissions(Permissions::from_mode(0o700));
-        builder
-    };
-    let directory = builder().tempdir()?;
-    match directory.path().as_os_str().len() + SOCKET.len() < MAX_PATH {
-        true => Ok(directory),
-        false => builder().tempdir_in("/tmp"),
     }
 }
 

@@ -33,7 +33,8 @@ pub(super) fn run_in<'home, 'a>(
 /// A home with that in `[process]`, in a workspace that is trusted, so that the output of a program does not taint.
 pub(super) fn sandboxed(process: &str) -> Home {
     let home = home();
-    home.configure(&format!("[process]\nstrict = true\nregistries = []\n{process}\n"));
+    home.configure("[process]\nstrict = true\nregistries = []\n");
+    home.configure(&format!("[process]\n{process}\n"));
     home.bub(["trust"]).finish();
     home
 }

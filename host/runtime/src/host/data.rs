@@ -128,6 +128,7 @@ impl Host {
         self.rest().await;
         self.processes.end_all().await;
         self.sandboxes.close();
+        bub_sandbox_proxy::remove_ended();
         self.budget.flush().await;
         self.recall.close();
     }

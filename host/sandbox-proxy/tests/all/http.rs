@@ -162,5 +162,14 @@ async fn the_socket_is_private_and_everything_ends_with_the_proxy() {
         let ended = timeout(PATIENCE, stream.read(&mut byte)).await.expect("it ends");
         assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
     }
+    // A program that is just starting may still bind it into its sandbox.
+    assert!(socket.exists());
+    let refused = async {
+        while tokio::net::UnixStream::connect(&socket).await.is_ok() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, refused).await.expect("nobody listens any more");
+    bub_sandbox_proxy::remove_ended();
     assert!(!directory.exists());
 }
