@@ -2,5 +2,5 @@
 
 mod destructive;
 mod fuzz;
-mod outside;
 mod network;
+mod outside;
