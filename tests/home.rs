@@ -139,6 +139,8 @@ impl Home {
             .env("BUB_CACHE", &self.cache)
             // Tests of the cache look at its files, and a debug build compiles for half a minute.
             .env("BUB_BACKGROUND_COMPILE", "false")
+            // Programs of most tests look at the machine; those of the sandbox say so.
+            .env("BUB_SANDBOX", "off")
             // Tests do not wait for an absent server to recover.
             .env("BUB_RETRY_BASE_MS", "1")
             // Tests compare what is printed with what the original prints; those of other formats say so.

@@ -520,7 +520,7 @@ export class Plugin<C = unknown> {
   grant(grant: "agent", why: string): Agent;
   grant(grant: "usage", why: string): Usage;
   grant(grant: "recall", why: string): Recall;
-  grant(grant: "process", why: string): Process;
+  grant(grant: "process" | "process:sandboxed", why: string): Process;
   grant(grant: string, why: string): Grant;
   http(target: string, why: string): Http;
   secret(name: string, why: string): Secret;

@@ -87,6 +87,8 @@ mod proxies;
 mod quarantine;
 mod reference;
 mod run;
+mod sandbox;
+mod sandbox_network;
 mod secret;
 mod secrets_seen;
 mod selectors;

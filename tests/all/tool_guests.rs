@@ -120,9 +120,9 @@ fn every_tool_is_denied_without_its_grant_and_names_it() {
             json!({ "path": "a", "old": "b", "new": "c" }),
             "bub-wasm plugin grant workspace 'fs:<workspace>:rw'",
         ),
-        ("bash", json!({ "cmd": "echo hi" }), "bub-wasm plugin grant shell process"),
-        ("bash_output", json!({ "shell_id": "bash-00000000" }), "bub-wasm plugin grant shell process"),
-        ("bash_kill", json!({ "shell_id": "bash-00000000" }), "bub-wasm plugin grant shell process"),
+        ("bash", json!({ "cmd": "echo hi" }), "bub-wasm plugin grant shell process:sandboxed"),
+        ("bash_output", json!({ "shell_id": "bash-00000000" }), "bub-wasm plugin grant shell process:sandboxed"),
+        ("bash_kill", json!({ "shell_id": "bash-00000000" }), "bub-wasm plugin grant shell process:sandboxed"),
         ("web_fetch", json!({ "url": "https://bub.invalid/a" }), "bub-wasm plugin grant web http:bub.invalid"),
         ("skill", json!({}), "bub-wasm plugin grant skills fs:~/.agents/skills:ro"),
         ("skill", json!({ "name": "a" }), "bub-wasm plugin grant skills fs:~/.agents/skills:ro"),
@@ -142,7 +142,7 @@ fn every_tool_is_denied_without_its_grant_and_names_it() {
 fn each_guest_asks_for_its_own_grant_and_no_other() {
     for (wasm, wanted) in [
         (built::WORKSPACE, &["fs:<workspace>:rw"][..]),
-        (built::SHELL, &["process"]),
+        (built::SHELL, &["process:sandboxed"]),
         (built::WEB, &["http:*", "http:http://*"]),
         (
             built::SKILLS,

@@ -16,6 +16,7 @@
 //! | [`Usage`] | `usage` | [`Usage::session`], [`Usage::today`] |
 //! | [`Recall`] | `recall` | [`Recall::search`] |
 //! | [`Process`] | `process` | [`Process::spawn`], [`Process::find`] |
+//! | [`SandboxedProcess`] | `process:sandboxed` | [`SandboxedProcess::spawn`], [`SandboxedProcess::find`] |
 //! | [`Program`] | `process:SERVER` | [`Program::open`] |
 //! | [`Http`] | `http:HOST` | [`Http::get`], [`Http::post`] |
 //! | [`Secret`] | `secret:NAME` | [`Secret::placeholder`] |
@@ -83,8 +84,10 @@ plain! {
     Usage = "usage";
     /// Searching memory, notes and earlier conversations.
     Recall = "recall";
-    /// Starting programs.
+    /// Starting programs that may do all that the user may do.
     Process = "process";
+    /// Starting programs in a sandbox of the operating system.
+    SandboxedProcess = "process:sandboxed";
 }
 
 macro_rules! named {

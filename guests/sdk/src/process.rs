@@ -1,6 +1,6 @@
 //! Programs on the host's machine, and servers of the user's configuration.
 
-use crate::grant::{Process, Program};
+use crate::grant::{Process, Program, SandboxedProcess};
 use crate::{Result, backend};
 use std::time::Duration;
 
@@ -79,25 +79,32 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-impl Process {
-    /// Runs a command in a shell, in a directory relative to the workspace.
-    ///
-    /// # Errors
-    ///
-    /// `denied`, without the grant; `temporary`, if too many programs run.
-    pub fn spawn(&self, command: &str, directory: Option<&str>) -> Result<Child> {
-        backend::process::spawn(command, directory).map(Child)
-    }
+macro_rules! runs_programs {
+    ($grant:ident) => {
+        impl $grant {
+            /// Runs a command in a shell, in a directory relative to the workspace.
+            ///
+            /// # Errors
+            ///
+            /// `denied`, without the grant; `temporary`, if too many programs run.
+            pub fn spawn(&self, command: &str, directory: Option<&str>) -> Result<Child> {
+                backend::process::spawn(command, directory).map(Child)
+            }
 
-    /// A program that an earlier call of the session left running, or whose output was not read to its end.
-    ///
-    /// # Errors
-    ///
-    /// `not-found`.
-    pub fn find(&self, id: &str) -> Result<Child> {
-        backend::process::find(id).map(Child)
-    }
+            /// A program that an earlier call of the session left running, or whose output was not read to its end.
+            ///
+            /// # Errors
+            ///
+            /// `not-found`.
+            pub fn find(&self, id: &str) -> Result<Child> {
+                backend::process::find(id).map(Child)
+            }
+        }
+    };
 }
+
+runs_programs!(Process);
+runs_programs!(SandboxedProcess);
 
 impl Child {
     /// The id to find it by. From then on the program outlives the turn.

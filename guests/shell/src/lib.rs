@@ -7,8 +7,8 @@ mod watch;
 bub_guest::plugin! {
     about: "Tools that run commands in a shell, and look after those that go on in the background.",
     grants: {
-        /// to run the commands: they may do whatever you may do
-        SHELL: Process,
+        /// to run the commands: in a sandbox, where they change the workspace and little else
+        SHELL: SandboxedProcess,
     },
     tools: [run::bash, watch::output, watch::kill],
 }

@@ -27,18 +27,27 @@ pub struct Asked {
     #[serde(default)]
     #[schema(default = false)]
     background: bool,
+    /// Run it outside of the sandbox, once the owner has agreed. Only where it cannot work inside.
+    #[serde(default)]
+    #[schema(default = false)]
+    outside: bool,
+    /// Why it has to run outside: the owner reads it.
+    reason: Option<String>,
 }
 
 fn timeout() -> u64 {
     TIMEOUT
 }
 
-/// Run a command in a shell and get its output, standard output and error together. At its deadline it is ended, with all that
-/// it started. In the background it runs on, and the answer is its id.
+/// Run a command in a shell and get its output, standard output and error together. It runs in a sandbox, which it may not
+/// leave. At its deadline it is ended, with all that it started. In the background it runs on, and the answer is its id.
 #[tool(effect = run)]
 pub fn bash(asked: Asked) -> Result<String> {
     if asked.cmd.trim().is_empty() {
         return Err(Error::invalid("`cmd` is empty: give a command to run"));
+    }
+    if asked.outside && asked.reason.as_deref().is_none_or(|reason| reason.trim().is_empty()) {
+        return Err(Error::invalid("`reason` is missing: say why the command has to run outside of the sandbox"));
     }
     let seconds = asked.timeout_seconds;
     if !asked.background && !(1..=LONGEST).contains(&seconds) {
@@ -95,6 +104,17 @@ mod tests {
         assert_eq!(host.call::<bash>(json!({ "cmd": "false" })).unwrap_err().kind, ErrorKind::Tool);
         let error = host.call::<bash>(json!({ "cmd": "true", "timeout_seconds": 0 })).unwrap_err();
         assert!(error.message.starts_with("`timeout_seconds` is 0, and must be between 1 and 86400"), "{error:?}");
+    }
+
+    #[test]
+    fn a_command_outside_of_the_sandbox_has_a_reason() {
+        let host = host();
+        let outside = |reason| host.call::<bash>(json!({ "cmd": "true", "outside": true, "reason": reason }));
+        assert_eq!(outside("to write to the home").unwrap(), "ran true");
+        for none in [json!(null), json!(" ")] {
+            let error = host.call::<bash>(json!({ "cmd": "true", "outside": true, "reason": none })).unwrap_err();
+            assert!(error.message.starts_with("`reason` is missing"), "{error:?}");
+        }
     }
 
     #[test]

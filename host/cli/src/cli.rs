@@ -122,6 +122,12 @@ enum Command {
 
 /// Runs the command that the process was started with. 0: it worked, 1: it failed, 2: it was not understood.
 pub fn main() -> ExitCode {
+    // This one has a process of its own that becomes another program, with the environment as it is.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == bub_sandbox::launcher::COMMAND) {
+        return bub_sandbox::launcher::main(words);
+    }
+    bub_sandbox::launcher::keep_descriptors();
     // Before anything else: no other thread runs yet, and no key was read.
     open_pagemap();
     environment::seal();

@@ -130,6 +130,23 @@ pub fn add_rule(document: &mut DocumentMut, rule: &CommandRule) -> Result<()> {
     Ok(())
 }
 
+/// Adds a host to `allow_hosts` of `[process]`.
+///
+/// # Errors
+///
+/// `process` is not a table, or `allow_hosts` in it is not a list of strings.
+pub fn allow_host(document: &mut DocumentMut, host: &str) -> Result<()> {
+    let process = document.entry("process").or_insert_with(|| Item::Table(Table::new()));
+    let process = process.as_table_mut().context("`process` in config.toml is not a table")?;
+    let not_list = "`process.allow_hosts` in config.toml is not a list of hosts";
+    let list = process.entry("allow_hosts").or_insert_with(|| toml_edit::value(Array::new()));
+    let list = list.as_array_mut().context(not_list)?;
+    if !list.iter().any(|known| known.as_str() == Some(host)) {
+        list.push(host);
+    }
+    Ok(())
+}
+
 /// Sets `key` to a list of strings, one per line when there are many.
 pub fn set_list<'a>(table: &mut Table, key: &str, values: impl IntoIterator<Item = &'a str>) {
     let mut list: Array = values.into_iter().collect();

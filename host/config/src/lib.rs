@@ -24,6 +24,7 @@ mod prices;
 mod process;
 mod providers;
 mod quotas;
+mod registries;
 mod section;
 mod serve;
 mod tapes;
@@ -55,8 +56,9 @@ pub use merge_reload::RestartRequired;
 pub use plugins::{OnFault, Plugin, PluginStore, Trusted};
 pub use policy::Policy;
 pub use prices::Prices;
-pub use process::Process;
+pub use process::{Process, ProcessLimits};
 pub use quotas::{Quota, Quotas};
+pub use registries::Registry;
 pub use section::{MAX_SETTINGS, Section, SharedSettings};
 pub use serve::{Scope, Serve, TlsFiles, Token};
 pub use tapes::{TapeSettings, TapeStorage};
@@ -188,6 +190,11 @@ impl Config {
     pub fn redactor(&self) -> impl Fn(&str) -> String + Send + Sync + use<> {
         let (secrets, hidden) = (self.secrets.redactor(), self.hidden.clone());
         move |text| hidden.redact_text(&secrets(text))
+    }
+
+    /// The patterns of what [`Self::redact`] redacts, for streams.
+    pub fn known_secrets(&self) -> [Patterns; 2] {
+        [self.secrets.patterns(), self.hidden.clone()]
     }
 
     /// The settings of a plugin, or the defaults.

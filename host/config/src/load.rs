@@ -92,6 +92,11 @@ impl Config {
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         let verbosity = environment.number("VERBOSE")?.unwrap_or_default();
+        let mut process = file.process;
+        if let Some(name) = environment.get("SANDBOX") {
+            let setting = super::process::parse_setting(name);
+            process.sandbox = setting.map_err(|error| anyhow::anyhow!("`BUB_SANDBOX`: {error}"))?;
+        }
         let format = environment.get("FORMAT").map_or(Ok(AnswerFormat::default()), |name| {
             let names = AnswerFormat::NAMES.join("`, `");
             let wrong = || format!("environment variable `BUB_FORMAT`: `{name}` is none of `{names}`");
@@ -166,7 +171,7 @@ impl Config {
             context_reserve: file.context_reserve,
             embedding_model: file.embedding_model,
             embedding_scale: file.embedding_scale,
-            process: file.process,
+            process,
             undo: file.undo,
             serve,
             debounce_defaults: bub::DebounceDefaults::read(&environment)?,

@@ -126,6 +126,11 @@ pub fn check_mcp_name(name: &str) -> Result<()> {
          digit first",
         escaped(name, 40)
     );
+    ensure!(
+        Grant::program(name) != Grant::PROCESS_SANDBOXED,
+        "`{name}` is no name of a server: `{}` is the grant for programs in a sandbox; choose another name",
+        Grant::PROCESS_SANDBOXED
+    );
     Ok(())
 }
 

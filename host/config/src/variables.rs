@@ -25,7 +25,7 @@ const fn private(name: &'static str, about: &'static str) -> Variable {
 }
 
 /// All variables with fixed names.
-pub const VARIABLES: [Variable; 27] = [
+pub const VARIABLES: [Variable; 28] = [
     public(
         "ACTIVE_TIME_WINDOW",
         "Default of `channels.NAME.active_time_window`: seconds for which a group chat is followed after a message to the agent.",
@@ -61,6 +61,7 @@ pub const VARIABLES: [Variable; 27] = [
         "RETRY_BASE_MS",
         "Delay before the first retry of a request to a model, in milliseconds; each further one doubles it.",
     ),
+    public("SANDBOX", "Overrides `process.sandbox`: `auto`, `bwrap`, `landlock` or `off`."),
     public("SPILL_THRESHOLD", "Overrides `spill_threshold`."),
     public(
         "STREAM_OUTPUT",

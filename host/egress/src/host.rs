@@ -9,7 +9,7 @@ use reqwest::Url;
 const MAX_NAME: usize = 253;
 
 /// A name in lower-case ASCII without a trailing dot, or an address.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Host {
     Name(String),
     /// IPv4 also where it was written as IPv6.

@@ -5,15 +5,20 @@
 //! checked address (no DNS rebinding). Addresses outside the public internet are rejected unless a grant names exactly
 //! that host. Redirects are not followed: the guest sends a new request, which is checked like the first.
 //!
+//! Connections of programs go by the same rules ([`Network::connect`]), to the hosts that a [`HostRule`] names.
+//!
 //! The crate has no knowledge of WebAssembly, plugins or the storage of grants.
 
 #![warn(missing_docs, unreachable_pub)]
 
 mod body;
 mod client;
+mod connect;
+mod destination;
 mod error;
 mod headers;
 mod host;
+mod host_rule;
 mod ip_scope;
 mod limits;
 mod network;
@@ -27,7 +32,9 @@ mod target;
 
 pub use body::Body;
 pub use client::EgressClient;
+pub use destination::Destination;
 pub use error::Error;
+pub use host_rule::HostRule;
 pub use ip_scope::{IpScope, ip_scope};
 pub use limits::Limits;
 pub use network::Network;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use crate::resolve::{CheckedResolver, Resolve, SystemResolver};
+use crate::resolve::{CheckedResolver, LookupFuture, Resolve, SystemResolver};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -48,6 +48,11 @@ impl Network {
         let clients = if named { &self.shared.named } else { &self.shared.public };
         let cell = if secure { &clients.secure } else { &clients.plain };
         cell.get_or_try_init(|| async { self.connections(named, secure) }).await
+    }
+
+    /// All addresses of a name, unchecked.
+    pub(crate) fn lookup(&self, name: &str) -> LookupFuture {
+        self.shared.resolver.resolve(name)
     }
 
     fn connections(&self, named: bool, secure: bool) -> Result<reqwest::Client, reqwest::Error> {

@@ -59,7 +59,7 @@ impl reqwest::dns::Resolve for CheckedResolver {
 }
 
 /// Whether a name may resolve to `address`; `local` if the name was granted exactly.
-fn is_allowed(address: IpAddr, local: bool) -> bool {
+pub(crate) fn is_allowed(address: IpAddr, local: bool) -> bool {
     match ip_scope(address) {
         IpScope::Public => true,
         IpScope::Local => local,

@@ -252,6 +252,11 @@ impl Secrets {
         move |text| redaction.clean(text)
     }
 
+    /// The patterns of all values that are known by now, for streams.
+    pub fn patterns(&self) -> bub_redact::Patterns {
+        self.redaction.patterns()
+    }
+
     /// The files that hold values of secrets, by the absolute paths in `secrets.toml` and the environment.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let written = self.entries.values().filter_map(|entry| entry.source.as_ref());

@@ -107,16 +107,41 @@ impl Target {
         let Some(Target { scheme, hosts: Hosts::One(host), port }) = Target::from_url(url) else {
             return false;
         };
-        scheme == self.scheme
-            && port == self.port
-            && match (&self.hosts, &host) {
-                (Hosts::All, _) => true,
-                (Hosts::One(one), host) => one == host,
-                (Hosts::Below(suffix), Host::Name(name)) => {
-                    name.strip_suffix(suffix.as_str()).is_some_and(|front| front.len() > 1 && front.ends_with('.'))
-                }
-                (Hosts::Below(_), Host::Address(_)) => false,
+        scheme == self.scheme && port == self.port && self.names(&host)
+    }
+
+    /// Whether this is for that host, whatever the scheme and the port.
+    pub(crate) fn names(&self, host: &Host) -> bool {
+        match (&self.hosts, host) {
+            (Hosts::All, _) => true,
+            (Hosts::One(one), host) => one == host,
+            (Hosts::Below(suffix), Host::Name(name)) => {
+                name.strip_suffix(suffix.as_str()).is_some_and(|front| front.len() > 1 && front.ends_with('.'))
             }
+            (Hosts::Below(_), Host::Address(_)) => false,
+        }
+    }
+
+    /// The target for one host over HTTPS.
+    pub(crate) fn one(host: Host, port: u16) -> Target {
+        Target { scheme: Scheme::Https, hosts: Hosts::One(host), port }
+    }
+
+    /// The one host that it names, if it names one.
+    pub(crate) fn host(&self) -> Option<&Host> {
+        match &self.hosts {
+            Hosts::One(host) => Some(host),
+            Hosts::Below(_) | Hosts::All => None,
+        }
+    }
+
+    /// Whether it names one host.
+    pub(crate) fn is_one_host(&self) -> bool {
+        self.host().is_some()
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     /// Whether this allows `url` by its exact host, which may then be on a private network.
@@ -148,6 +173,12 @@ impl FromStr for Target {
 
     fn from_str(grant: &str) -> Result<Target, ParseTargetError> {
         Target::parse(grant)
+    }
+}
+
+impl ParseTargetError {
+    pub(crate) fn new(why: String) -> ParseTargetError {
+        ParseTargetError(why)
     }
 }
 

@@ -37,7 +37,8 @@ pub enum GrantKind {
     Http,
     /// `fs:PATH:ro`, `fs:PATH:rw`: opens directories.
     Fs,
-    /// `process`: runs programs. `process:NAME`: speaks with a program that the user has configured.
+    /// `process`: runs programs. `process:sandboxed`: the same in a sandbox. `process:NAME`: speaks with a program that the
+    /// user has configured.
     Process,
     /// `secret:NAME`: has secrets sent to hosts.
     Secret,
@@ -82,7 +83,7 @@ pub fn forms() -> Vec<Grant> {
             GrantArg::Name(name) => vec![*name, "*"],
             GrantArg::MaybeName(name) => {
                 let alone = Grant { text: Cow::Borrowed(*word), kind: *kind };
-                return vec![alone, Grant::named(*kind, name), Grant::named(*kind, "*")];
+                return vec![alone, Grant::PROCESS_SANDBOXED, Grant::named(*kind, name), Grant::named(*kind, "*")];
             }
             GrantArg::OneOf(names) => names.iter().copied().chain(["*"]).collect(),
             GrantArg::Path => vec!["PATH:ro", "PATH:rw"],
@@ -115,8 +116,10 @@ impl Grant {
     pub const AGENT: Self = Self::constant("agent");
     /// Opens the workspace, and may change it.
     pub const WORKSPACE: Self = Self::constant("fs:<workspace>:rw");
-    /// Runs programs.
+    /// Runs programs outside of any sandbox.
     pub const PROCESS: Self = Self::constant("process");
+    /// Runs programs in a sandbox of the operating system. No server has that name.
+    pub const PROCESS_SANDBOXED: Self = Self::constant("process:sandboxed");
     /// Sees what model calls have used.
     pub const USAGE: Self = Self::constant("usage");
     /// Searches memory and conversations.

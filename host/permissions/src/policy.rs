@@ -7,6 +7,7 @@
 mod approval;
 pub mod commands;
 pub mod destructive;
+mod network;
 pub mod run_later;
 pub mod shell;
 
@@ -16,6 +17,7 @@ use commands::{RuleDecision, RuleVerdict};
 use std::fmt::{self, Display, Formatter};
 
 pub use approval::ApprovalMode;
+pub use network::{NetworkInput, NetworkMode, network};
 
 /// The host's verdict on a tool call, after all plugins; in order of strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +63,11 @@ pub enum Flow {
         /// The destructive part, clipped: `rm -rf build`.
         command: String,
     },
+    /// A command that would run outside of the sandbox. Every owner's turn is asked about it, whatever else it may do.
+    Outside {
+        /// The command, clipped.
+        command: String,
+    },
     /// A sub-turn in another session, which reads that conversation and adds to it.
     OtherSession {
         /// The session's id, clipped.
@@ -75,7 +82,7 @@ impl Flow {
             Self::UnknownAddress { .. } | Self::UnnamedAddress | Self::Leak { .. } | Self::Unchecked { .. } => {
                 Effect::Send
             }
-            Self::RunsLater { .. } | Self::Destructive { .. } => Effect::Run,
+            Self::RunsLater { .. } | Self::Destructive { .. } | Self::Outside { .. } => Effect::Run,
             Self::OtherSession { .. } => Effect::Write,
         }
     }
@@ -97,6 +104,7 @@ impl Display for Flow {
             }
             Self::RunsLater { path } => write!(f, "`{path}` runs later"),
             Self::Destructive { command } => write!(f, "`{command}` may destroy something"),
+            Self::Outside { command } => write!(f, "`{command}` would run outside of the sandbox"),
             Self::OtherSession { session } => write!(f, "session `{session}` would be read and written to"),
         }
     }
@@ -136,7 +144,7 @@ pub struct PolicyDecision {
 }
 
 /// Decides on a tool call. The approval mode applies to the owner: `auto` allows everything in a clean turn, and needs
-/// approval for all but reading in a tainted one. Others may use the read-only tools that the channel lists.
+/// approval for all but reading in a tainted one, and for what leaves the sandbox. Others may use the read-only tools that the channel lists.
 ///
 /// A rule for commands that denies does so for everyone. One that asks adds a question, except with
 /// [`ApprovalMode::All`]. One that allows takes a question away from the owner, if nothing but the command is the reason
@@ -145,11 +153,12 @@ pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
     let effects = input.flows.iter().map(Flow::effect);
     let effect = effects.fold(input.declared, |one, other| if rank(other) > rank(one) { other } else { one });
     let is_destructive = input.flows.iter().any(|flow| matches!(flow, Flow::Destructive { .. }));
+    let is_outside = input.flows.iter().any(|flow| matches!(flow, Flow::Outside { .. }));
     let verdict = match (input.principal, input.mode, effect) {
         (Principal::Owner, ApprovalMode::All, _) | (Principal::Owner, _, Effect::Read) => Verdict::Allow,
         (Principal::Owner, ApprovalMode::ReadOnly, _) => Verdict::Deny,
         (Principal::Owner, ApprovalMode::Ask, _) => Verdict::Ask,
-        (Principal::Owner, ApprovalMode::Auto, _) if input.taint.is_some() => Verdict::Ask,
+        (Principal::Owner, ApprovalMode::Auto, _) if input.taint.is_some() || is_outside => Verdict::Ask,
         (Principal::Owner, ApprovalMode::Auto, _) if input.asks_destructive && is_destructive => Verdict::Ask,
         (Principal::Owner, ApprovalMode::Auto, _) => Verdict::Allow,
         (_, _, Effect::Read) if input.is_listed => Verdict::Allow,

@@ -3,8 +3,11 @@
 mod approvals;
 pub mod chat;
 mod config;
+mod confinement;
+mod confinement_note;
 pub mod grant_risk;
 mod log;
+mod network;
 pub mod process;
 mod recall;
 mod secrets;

@@ -22,8 +22,10 @@ mod memory_charges;
 mod message_cache;
 mod named;
 mod options;
+mod outside;
 mod pipeline;
 mod preview;
+mod program_proxies;
 mod progress;
 mod prompt_cache;
 mod replay;
@@ -50,8 +52,10 @@ pub use options::{
     ApprovalRules, AttributedMessage, CallObserver, Cancel, Identity, Listener, Permit, Steering, TurnEvent,
     TurnOptions,
 };
+pub use outside::{OUTSIDE, OutsidePermit, asks_outside};
 pub use pipeline::{TurnResult, resolve_session, run_turn};
 pub use preview::{Preview, Requester};
+pub use program_proxies::ProgramProxy;
 pub use prompt_cache::{SystemPrompt, WrittenPart};
 pub use replay::TurnSnapshot;
 pub use scope::CallScope;

@@ -28,6 +28,7 @@ mod program;
 mod ring;
 mod server;
 mod servers;
+mod starter;
 mod state;
 mod supervise;
 mod terminate;

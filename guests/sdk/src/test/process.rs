@@ -13,7 +13,7 @@ pub struct Child {
 
 pub fn spawn(command: &str, _directory: Option<&str>) -> Result<Child> {
     let world = current();
-    world.borrow().require("process")?;
+    world.borrow().require_programs()?;
     // Taken out, so that it can call the host.
     let shell = world.borrow_mut().process.take();
     let mut shell = shell.ok_or_else(|| missing("shell"))?;
@@ -27,7 +27,7 @@ pub fn spawn(command: &str, _directory: Option<&str>) -> Result<Child> {
 pub fn find(id: &str) -> Result<Child> {
     let world = current();
     let world = world.borrow();
-    world.require("process")?;
+    world.require_programs()?;
     let (code, output) = world.programs.get(id).cloned().ok_or_else(|| missing(&format!("program `{id}`")))?;
     Ok(Child { id: id.to_owned(), code, output })
 }

@@ -112,6 +112,11 @@ impl World {
         self.denied.iter().find(covers).map_or(Ok(()), |_| Err(denied(grant)))
     }
 
+    /// Fails without a grant for programs. A test takes away the one that its plugin asks for.
+    pub fn require_programs(&self) -> Result<()> {
+        self.require("process").and_then(|()| self.require("process:sandboxed"))
+    }
+
     /// An id that was not returned before.
     pub fn new_id(&mut self) -> u64 {
         self.ids += 1;

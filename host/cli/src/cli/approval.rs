@@ -10,8 +10,8 @@ pub(super) struct Approval {
     /// text; `read-only` denies them, `all` allows them [default: `approve` of `[policy]`, else auto]
     #[arg(long, value_name = "MODE", value_parser = mode())]
     approve: Option<ApprovalMode>,
-    /// Allow calls with these effects without asking, as in `write,run`
-    #[arg(long, value_name = "EFFECT", value_delimiter = ',', value_parser = ["read", "write", "send", "run"])]
+    /// Allow calls with these effects without asking, as in `write,run`; `outside`: commands outside of the sandbox
+    #[arg(long, value_name = "EFFECT", value_delimiter = ',', value_parser = ["read", "write", "send", "run", "outside"])]
     allow: Vec<String>,
 }
 

@@ -5,6 +5,7 @@ mod database;
 mod grants;
 mod mcp;
 mod proxy;
+mod sandbox;
 pub(crate) mod settings;
 mod tapes;
 mod telemetry;
@@ -90,6 +91,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     diagnostics.push(toolchain());
     diagnostics.push(reach(&host).await);
     diagnostics.push(proxy::diagnostic(&host).await);
+    diagnostics.extend(sandbox::diagnostics(&host));
     diagnostics.extend(telemetry::diagnostics(&host.config).await);
     diagnostics.extend(plugins(&host));
     if arguments.bundle.is_none() {

@@ -54,6 +54,7 @@ pub(super) fn act(question: &ApprovalRequest, is_whole: bool) -> String {
         (None, "bash.kill") => "end a program that runs".to_owned(),
         (None, "web.fetch") if is_whole => format!("send a request to {}", quoted(said("url"))),
         (None, "web.fetch") => "send a request to this address".to_owned(),
+        (None, "network") => format!("let a program reach {}", quoted(said("host"))),
         (None, "memory.save" | "memory.daily" | "memory.clear" | "memory.forget") => {
             format!("change what is remembered ({tool})")
         }

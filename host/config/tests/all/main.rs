@@ -1,5 +1,7 @@
 //! The configuration, through the crate's API.
 
+mod network;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

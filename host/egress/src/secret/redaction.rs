@@ -58,6 +58,11 @@ impl Redaction {
         known.patterns = OnceLock::new();
     }
 
+    /// The patterns of all values that are known by now.
+    pub(super) fn patterns(&self) -> Patterns {
+        self.0.read().patterns().clone()
+    }
+
     /// Replaces every value in `text` by `***`.
     pub(super) fn clean(&self, text: &str) -> String {
         self.0.read().patterns().redact_text(text)

@@ -1,6 +1,7 @@
 //! The room of plugins' HTTP, with real servers on loopback and a resolver of the tests' own.
 
 mod answers;
+mod hosts;
 mod ip_scope;
 mod names;
 mod private;

@@ -109,9 +109,10 @@ fn rule(chance: &mut Chance) -> Option<RuleVerdict> {
 
 fn flow(chance: &mut Chance) -> Flow {
     let name = format!("name{}", chance.below(9));
-    match chance.below(6) {
+    match chance.below(7) {
         0 => Flow::UnknownAddress { address: name },
         4 => Flow::Destructive { command: name },
+        5 => Flow::Outside { command: name },
         1 => Flow::UnnamedAddress,
         2 => Flow::Leak { source: name.clone(), to: name },
         3 => Flow::Unchecked { to: name },

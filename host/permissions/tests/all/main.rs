@@ -3,3 +3,5 @@
 mod commands;
 mod destructive;
 mod fuzz;
+mod network;
+mod outside;

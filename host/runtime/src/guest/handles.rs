@@ -1,5 +1,6 @@
 //! The objects that guests hold handles to. The methods that guests call on them are in `imports`.
 
+use crate::host::Confined;
 use crate::turn::Turn;
 use bub_model::Event;
 use bub_system::process;
@@ -60,7 +61,11 @@ pub struct Cursor {
 pub struct Sink(pub mpsc::Sender<Event>);
 
 /// A program that a guest started or found.
-pub struct Child(pub(crate) process::Child);
+pub struct Child {
+    pub(crate) program: process::Child,
+    /// What is known of its sandbox; none: it has none.
+    pub(crate) confined: Option<Confined>,
+}
 
 /// A server that a guest opened.
 pub struct Server(pub(crate) process::Server);

@@ -175,7 +175,7 @@ impl State {
     pub fn denied(&self, reason: DenialReason, what: &str, error: Error) -> Error {
         if let Some(turn) = &self.turn {
             let (plugin, message) = (&self.plugin.name, &error.message);
-            turn.denied(Denial { reason, plugin, tool: "", grant: what, message });
+            turn.denied(Denial { reason, plugin, tool: "", grant: what, host: "", message });
         }
         error
     }

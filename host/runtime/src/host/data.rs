@@ -6,6 +6,7 @@ use super::event_bus::EventBus;
 use super::post_turn_tasks::PostTurnTasks;
 use super::protection::ProtectionCache;
 use super::rule_book::RuleBook;
+use super::sandboxes::Sandboxes;
 use crate::channel::Channel;
 use crate::plugin::quarantine::Quarantine;
 use crate::plugin::recording::Recordings;
@@ -59,6 +60,8 @@ pub struct Host {
     pub network: Network,
     /// Processes of plugins.
     pub processes: Arc<Processes>,
+    /// What confines them.
+    pub sandboxes: Arc<Sandboxes>,
     /// Configured servers that plugins speak with; their programs are among the processes.
     pub servers: Arc<Servers>,
     pub(super) channel: Arc<dyn Channel>,
@@ -127,6 +130,8 @@ impl Host {
     pub async fn close(&self) {
         self.rest().await;
         self.processes.end_all().await;
+        self.sandboxes.close();
+        bub_sandbox_proxy::remove_ended();
         self.budget.flush().await;
         self.recall.close();
     }

@@ -20,23 +20,38 @@ pub(super) struct Asker {
     why: String,
     /// Whether to trust the workspace would have spared the question.
     ends_with_trust: bool,
+    /// The word of `--allow` that spares the question; none: the call's effect.
+    allowed_by: Option<&'static str>,
+    /// Whether an earlier `always` does not spare it.
+    asks_again: bool,
 }
+
+/// The word of `--allow` for commands outside of the sandbox.
+const OUTSIDE: &str = "outside";
 
 impl Asker {
     /// The host's own rules.
     pub(super) fn host(why: String, ends_with_trust: bool) -> Self {
-        Self { name: HOST.to_owned(), why, ends_with_trust }
+        Self { name: HOST.to_owned(), why, ends_with_trust, allowed_by: None, asks_again: false }
     }
 
     /// The same, where this call does more than its tool declares: what was said of the tool is not said of that.
     pub(super) fn of_flows(effect: Effect, why: String, ends_with_trust: bool) -> Self {
-        Self { name: format!("{HOST}:{}", effect_name(effect)), why, ends_with_trust }
+        let name = format!("{HOST}:{}", effect_name(effect));
+        Self { name, why, ends_with_trust, allowed_by: None, asks_again: false }
+    }
+
+    /// The same, where a command would leave the sandbox: what was allowed inside is not allowed there. `asks_again`: the
+    /// turn is tainted.
+    pub(super) fn of_outside(why: String, asks_again: bool) -> Self {
+        let name = format!("{HOST}:{OUTSIDE}");
+        Self { name, why, ends_with_trust: false, allowed_by: Some(OUTSIDE), asks_again }
     }
 
     /// A plugin, with the reason that it gave before the call.
     pub(super) fn plugin(name: String, why: &str) -> Self {
         let why = format!("{} (asked for by the plugin `{name}`)", one_line(why));
-        Self { name, why, ends_with_trust: false }
+        Self { name, why, ends_with_trust: false, allowed_by: None, asks_again: false }
     }
 }
 
@@ -65,14 +80,14 @@ pub(super) async fn consent(
         if host.approvals.get(&of_tool(&asker)) == Some(false) {
             return Err(refused(&name));
         }
-        if host.approvals.get(&of_call(&asker)) != Some(true) {
+        if asker.asks_again || host.approvals.get(&of_call(&asker)) != Some(true) {
             open.push(asker);
         }
     }
     if open.is_empty() {
         return Ok(());
     }
-    if turn.is_approved(effect_name(effect)) {
+    if open.iter().all(|asker| turn.is_approved(asker.allowed_by.unwrap_or(effect_name(effect)))) {
         return Ok(());
     }
     let question = ApprovalRequest {
@@ -102,7 +117,8 @@ pub(super) async fn consent(
         }
         None => {
             host.channel().not_asked(&question);
-            Err(no_owner(&question, &name))
+            let word = open.iter().find_map(|asker| asker.allowed_by).unwrap_or(question.effect);
+            Err(no_owner(&question, word, &name))
         }
     }
 }
@@ -125,13 +141,13 @@ fn refused(name: &str) -> Error {
 }
 
 /// The error where no owner answers, with what the user can do about it.
-fn no_owner(question: &ApprovalRequest, name: &str) -> Error {
+fn no_owner(question: &ApprovalRequest, word: &str, name: &str) -> Error {
     let ApprovalRequest { effect, why, .. } = question;
     let trust = match question.ends_with_trust {
         true => ", and `bub-wasm trust` vouches for the files of the workspace",
         false => "",
     };
     Error::denied(format!(
-        "`{name}` would {effect}, which needs the owner's word in this turn ({why}); `chat` and the page of `serve` ask for it, `run --allow {effect}` gives it{trust}"
+        "`{name}` would {effect}, which needs the owner's word in this turn ({why}); `chat` and the page of `serve` ask for it, `run --allow {word}` gives it{trust}"
     ))
 }

@@ -27,11 +27,16 @@ pub fn of_grant(grant: &Grant) -> String {
         (GrantKind::Http, "*" | "https://*") => "talks to every public host of the internet",
         (GrantKind::Http, "http://*") => "talks to every public host of the internet, without encryption",
         (GrantKind::Http, host) => return format!("talks to {host}"),
-        (GrantKind::Process, "*") => "starts the programs that you have configured as servers, and speaks with them",
+        (GrantKind::Process, "sandboxed") => {
+            "runs programs in a sandbox: they change the workspace, and read the system and your toolchains"
+        }
+        (GrantKind::Process, "*") => {
+            "runs programs in a sandbox, starts the programs that you have configured as servers, and speaks with them"
+        }
         (GrantKind::Process, name) if !name.is_empty() => {
             return format!("starts the program that you have configured as the server {name}, and speaks with it");
         }
-        (GrantKind::Process, _) => "runs any program as you: no sandbox holds what it starts",
+        (GrantKind::Process, _) => "runs any program as you: no sandbox holds what it starts; `process:sandboxed` does",
         (GrantKind::Recall, _) => {
             "searches the workspace's memory, and all conversations that the sender of a turn may see"
         }
@@ -92,7 +97,7 @@ pub fn dangers(plugin: &Plugin, grants: &[Grant]) -> Vec<String> {
         ));
     }
     if held.0.contains(&Grant::PROCESS) {
-        dangers.push("it runs programs: with that it can do all that you can do".to_owned());
+        dangers.push("it runs programs without a sandbox: with that it can do all that you can do".to_owned());
     }
     dangers
 }

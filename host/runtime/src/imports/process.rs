@@ -1,12 +1,13 @@
 //! `bub:process/process`: programs of the machine, on behalf of a plugin.
 
+use super::confinement_note;
 use crate::guest::State;
 use crate::guest::bindings::process::{Host, HostChild, Output};
 use crate::guest::handles::Child;
-use bub_permissions::Grant;
 use bub_system::process;
-use bub_system::process::{Environment, Program};
+use bub_system::process::Program;
 use bub_types::{Error, ErrorKind};
+use std::path::PathBuf;
 use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
@@ -17,44 +18,45 @@ const MAX_WAIT: Duration = Duration::from_secs(600);
 impl Host for State {
     async fn spawn(&mut self, command: String, directory: Option<String>) -> Result<Result<Resource<Child>, Error>> {
         match self.start(&command, directory.as_deref()) {
-            Ok(child) => Ok(Ok(self.table.push(Child(child))?)),
+            Ok(child) => Ok(Ok(self.table.push(child)?)),
             Err(error) => Ok(Err(error)),
         }
     }
 
     async fn find(&mut self, id: String) -> Result<Result<Resource<Child>, Error>> {
-        let found = self.granted(&Grant::PROCESS).and_then(|()| {
+        let found = self.runs_freely().and_then(|_| {
             let turn = self.turn.as_ref().ok_or_else(no_turn)?;
             self.host.processes.find(&turn.session_id, &id).map_err(into_error)
         });
         match found {
-            Ok(child) => Ok(Ok(self.table.push(Child(child))?)),
+            Ok(child) => Ok(Ok(self.table.push(Child { program: child, confined: None })?)),
             Err(error) => Ok(Err(error)),
         }
     }
 }
 
 impl State {
-    fn start(&self, command: &str, directory: Option<&str>) -> std::result::Result<process::Child, Error> {
-        self.granted(&Grant::PROCESS)?;
+    fn start(&self, command: &str, directory: Option<&str>) -> std::result::Result<Child, Error> {
         // A program belongs to the turn that it dies with.
-        let turn = self.turn.as_ref().ok_or_else(no_turn)?;
-        let directory = directory.map_or_else(|| turn.workspace.clone(), |directory| turn.workspace.join(directory));
-        let config = &self.host.config;
-        let keys = config.model.keys.values().chain(&config.model.api_key).map(|key| key.expose());
-        let environment = Environment::from_host(&config.process.env).without_secrets(&keys.collect::<Vec<_>>());
+        let turn = self.turn.as_ref().ok_or_else(no_turn);
+        let workspace = turn.as_ref().map_or_else(|_| PathBuf::new(), |turn| turn.workspace.clone());
+        let directory = directory.map_or_else(|| workspace.clone(), |directory| workspace.join(directory));
+        let start = self.start_of(command, &directory)?;
+        let turn = turn?;
         let program = Program {
             session: &turn.session_id,
             turn: &turn.id,
             command,
             directory: &directory,
-            environment: &environment,
+            environment: &start.environment,
+            wrapper: &start.wrapped.words,
         };
-        self.host.processes.spawn(&program).map_err(into_error)
+        let program = self.host.processes.spawn(&program).map_err(into_error)?;
+        Ok(Child { program, confined: start.confined })
     }
 }
 
-fn no_turn() -> Error {
+pub(super) fn no_turn() -> Error {
     Error::invalid("programs are started for a turn, and there is none")
 }
 
@@ -75,23 +77,32 @@ fn from_output(output: process::Output) -> Output {
 
 impl HostChild for State {
     async fn id(&mut self, child: Resource<Child>) -> Result<String> {
-        let child = &self.table.get(&child)?.0;
+        let child = &self.table.get(&child)?.program;
         // A guest that asks for the id will look for the program again.
         child.keep();
         Ok(child.id().to_owned())
     }
 
     async fn wait(&mut self, child: Resource<Child>, timeout_ms: u64) -> Result<Result<Output, Error>> {
-        let child = self.table.get(&child)?.0.clone();
-        Ok(Ok(from_output(child.wait(Duration::from_millis(timeout_ms).min(MAX_WAIT)).await)))
+        let Child { program, confined } = self.table.get(&child)?;
+        let (program, confined) = (program.clone(), confined.clone());
+        let mut output = from_output(program.wait(Duration::from_millis(timeout_ms).min(MAX_WAIT)).await);
+        if let (Some(code), Some(confined)) = (output.exit_code, confined)
+            && let Some(note) = confinement_note::note(&confined, code, &output.output)
+        {
+            let separator = if output.output.is_empty() || output.output.ends_with('\n') { "" } else { "\n" };
+            output.output.push_str(separator);
+            output.output.push_str(&note);
+        }
+        Ok(Ok(output))
     }
 
     async fn read(&mut self, child: Resource<Child>, offset: u64, max: u32) -> Result<Result<Output, Error>> {
-        Ok(Ok(from_output(self.table.get(&child)?.0.read(offset, max))))
+        Ok(Ok(from_output(self.table.get(&child)?.program.read(offset, max))))
     }
 
     async fn kill(&mut self, child: Resource<Child>) -> Result<Result<(), Error>> {
-        let child = self.table.get(&child)?.0.clone();
+        let child = self.table.get(&child)?.program.clone();
         Ok(child.kill().await.map_err(into_error))
     }
 

@@ -1,5 +1,6 @@
 //! `bub:process/servers`: servers of the user's configuration, on behalf of a plugin.
 
+use super::confinement::environment;
 use super::process::into_error;
 use crate::guest::State;
 use crate::guest::bindings::servers;
@@ -9,7 +10,7 @@ use crate::plugin::digest;
 use bub_config::{McpServer, McpTransport};
 use bub_oauth::{LoginFiles, ensure_fresh};
 use bub_system::process;
-use bub_system::process::{Environment, ServerProgram, ServerSpec};
+use bub_system::process::{ServerProgram, ServerSpec};
 use bub_types::text::escaped;
 use bub_types::{Error, ErrorKind};
 use std::collections::BTreeMap;
@@ -107,10 +108,7 @@ async fn open_server(host: &Host, name: &str) -> std::result::Result<process::Se
         let spec = ServerSpec { name, version: &version, program: None };
         return host.servers.open(&host.processes, &spec).await.map_err(into_error);
     };
-    let config = &host.config;
-    let keys = config.model.keys.values().chain(&config.model.api_key).map(|key| key.expose());
-    let environment = Environment::from_host(&config.process.env).without_secrets(&keys.collect::<Vec<_>>());
-    let environment = environment.with(own);
+    let environment = environment(&host.config).with(own);
     let directory = server_directory(host, name, server)?;
     let (directory, environment) = (directory.as_path(), &environment);
     let program = ServerProgram { command, arguments: &server.args, directory, environment };

@@ -70,7 +70,7 @@ pub(super) static EMBEDDED: [Embedded; 11] = [
     ),
     guest!("offline", [Grant::hook(Hook::Provider)]),
     guest!("workspace", [Grant::WORKSPACE]),
-    guest!("shell", [Grant::PROCESS]),
+    guest!("shell", [Grant::PROCESS_SANDBOXED]),
     guest!("web", [Grant::constant("http:*"), Grant::constant("http:http://*")]),
     guest!(
         "skills",

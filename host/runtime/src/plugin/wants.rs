@@ -37,9 +37,11 @@ impl Plugin {
         self.manifest.wants.iter().find(|want| want.grant == *grant).map(|want| want.why.as_str())
     }
 
-    /// Whether it asks for the grant: one that it does not ask for cannot be given.
+    /// Whether it asks for the grant: one that it does not ask for cannot be given. The user may let one that asks for
+    /// programs in a sandbox run them without.
     pub fn asks_for(&self, grant: &Grant) -> bool {
-        self.wants.as_ref().is_none_or(|wants| wants.allow(grant))
+        let asks = |grant: &Grant| self.wants.as_ref().is_none_or(|wants| wants.allow(grant));
+        asks(grant) || *grant == Grant::PROCESS && asks(&Grant::PROCESS_SANDBOXED)
     }
 
     /// The names of all that the component imports, granted or not.

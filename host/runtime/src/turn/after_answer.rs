@@ -23,6 +23,7 @@ impl Turn {
             tracing::warn!("what the turn's last hooks used is not on the tape: {error}");
         }
         self.scope.host.processes.end_turn(&self.id).await;
+        self.end_program_proxies();
         self.index_tape().await;
         self.compact_memory().await;
     }

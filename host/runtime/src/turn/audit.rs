@@ -10,16 +10,25 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Different uses that a turn writes down. A guest that asks for ever new names would otherwise fill the tape with them.
 pub(super) const MAX_LINES: usize = 64;
 
-/// Plugin, digest of its bytes, grant.
-pub(super) type Use = (String, String, Grant);
+/// Plugin, digest of its bytes, grant, and the host that a program reached by it.
+pub(super) type Use = (String, String, Grant, Option<String>);
+
+/// How often something was used, and how many bytes came back and were sent.
+#[derive(Debug, Default)]
+pub(super) struct Amount {
+    pub(super) times: u64,
+    pub(super) received: u64,
+    /// Counted for programs alone.
+    pub(super) sent: u64,
+}
 
 /// The account of one turn.
 #[derive(Default)]
 pub(super) struct Audit {
     /// The denials in it, and in turns inside of it that are not kept.
     pub(super) denials: Denials,
-    /// How often a grant was used, and how many bytes came back.
-    pub(super) uses: BTreeMap<Use, (u64, u64)>,
+    /// What was used.
+    pub(super) uses: BTreeMap<Use, Amount>,
     /// Plugins in quarantine of which the turn has said that it goes on without them.
     pub(super) skipped: BTreeSet<String>,
     /// The tokens that its model calls have used.

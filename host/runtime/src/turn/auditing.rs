@@ -24,9 +24,18 @@ impl Turn {
 
     /// Counts a use of a grant that reaches outside.
     pub fn used(&self, plugin: &Plugin, grant: &Grant) {
+        self.count(key(plugin, grant, None));
+    }
+
+    /// Counts a host that a program of the plugin has reached by that grant.
+    pub fn reached(&self, plugin: &Plugin, grant: &Grant, host: &str) {
+        self.count(key(plugin, grant, Some(host)));
+    }
+
+    fn count(&self, used: Use) {
         self.audit(|audit| {
-            if audit.uses.len() < MAX_LINES {
-                audit.uses.entry(key(plugin, grant)).or_default().0 += 1;
+            if audit.uses.len() < MAX_LINES || audit.uses.contains_key(&used) {
+                audit.uses.entry(used).or_default().times += 1;
             }
         });
     }
@@ -34,13 +43,23 @@ impl Turn {
     /// Counts what came back by such a use.
     pub fn received(&self, plugin: &Plugin, grant: &Grant, bytes: usize) {
         self.audit(|audit| {
-            if let Some((_, all)) = audit.uses.get_mut(&key(plugin, grant)) {
-                *all = all.saturating_add(bytes as u64);
+            if let Some(amount) = audit.uses.get_mut(&key(plugin, grant, None)) {
+                amount.received = amount.received.saturating_add(bytes as u64);
+            }
+        });
+    }
+
+    /// Counts what a program has sent to a host, and what came back.
+    pub fn moved(&self, plugin: &Plugin, grant: &Grant, host: &str, sent: u64, received: u64) {
+        self.audit(|audit| {
+            if let Some(amount) = audit.uses.get_mut(&key(plugin, grant, Some(host))) {
+                amount.sent = amount.sent.saturating_add(sent);
+                amount.received = amount.received.saturating_add(received);
             }
         });
     }
 }
 
-fn key(plugin: &Plugin, grant: &Grant) -> Use {
-    (plugin.name.clone(), plugin.digest.clone(), grant.clone())
+fn key(plugin: &Plugin, grant: &Grant, host: Option<&str>) -> Use {
+    (plugin.name.clone(), plugin.digest.clone(), grant.clone(), host.map(str::to_owned))
 }

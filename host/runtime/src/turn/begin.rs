@@ -5,6 +5,7 @@ mod caller;
 use super::audit::Audit;
 use super::data::{Progress, StreamedOutput, Turn};
 use super::options::{Identity, TurnOptions};
+use super::program_proxies::ProgramProxies;
 use super::scope::CallScope;
 use super::taint::{Taint, TaintSource};
 use crate::channel::foreign;
@@ -123,6 +124,7 @@ impl Turn {
             inner: Semaphore::new(MAX_INNER),
             selector: tokio::sync::OnceCell::new(),
             selected: Mutex::default(),
+            outside: Mutex::default(),
             fell_back: AtomicBool::new(false),
             calibrations: Mutex::default(),
             changes: AtomicU64::default(),
@@ -132,6 +134,7 @@ impl Turn {
             sent: Mutex::default(),
             flows: Arc::default(),
             workspace_before: tokio::sync::Mutex::default(),
+            program_proxies: ProgramProxies::default(),
             idle: InstancePool::default(),
         })
     }

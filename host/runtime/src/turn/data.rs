@@ -7,6 +7,8 @@ use super::memory_charges::MemoryCharges;
 use super::message_cache::Sent;
 use super::named::Flows;
 use super::options::TurnOptions;
+use super::outside::Outside;
+use super::program_proxies::ProgramProxies;
 use super::prompt_cache::{PromptCache, RenderCache};
 use super::scope::CallScope;
 use super::undoing::WorkspaceBefore;
@@ -88,10 +90,14 @@ pub struct Turn {
     pub(super) prompt_cache: Mutex<Option<PromptCache>>,
     pub(super) render_cache: Mutex<RenderCache>,
     pub(super) sent: Mutex<Sent>,
+    /// Commands that may run outside of the sandbox.
+    pub(super) outside: Mutex<Outside>,
     /// The texts that were read and the addresses that were named, in this turn and in nested ones.
     pub(super) flows: Arc<Mutex<Flows>>,
     /// The workspace as it was before the turn changed it; only of the outermost turn.
     pub(super) workspace_before: tokio::sync::Mutex<WorkspaceBefore>,
+    /// The proxies of its programs.
+    pub(super) program_proxies: ProgramProxies,
     /// Instances that the next call of the turn can reuse.
     pub idle: InstancePool,
 }

@@ -65,12 +65,14 @@ pub struct Denial<'a> {
     pub tool: &'a str,
     /// The grant that was needed, or would have had to reach further.
     pub grant: &'a str,
+    /// The host that a program was kept from.
+    pub host: &'a str,
     /// The error message that the caller got.
     pub message: &'a str,
 }
 
-/// Reason, plugin, tool, grant.
-type Key = (DenialReason, String, String, String);
+/// Reason, plugin, tool, grant, host.
+type Key = (DenialReason, String, String, String, String);
 
 /// The denials of one turn that no event says yet.
 #[derive(Debug, Default)]
@@ -85,7 +87,7 @@ impl Denials {
     /// Counts one. Whether it is the first of its kind.
     pub(super) fn add(&mut self, denial: &Denial<'_>) -> bool {
         let clip = |text: &str| text.chars().take(MAX_TEXT).collect::<String>();
-        let key = (denial.reason, clip(denial.plugin), clip(denial.tool), clip(denial.grant));
+        let key = (denial.reason, clip(denial.plugin), clip(denial.tool), clip(denial.grant), clip(denial.host));
         if let Some((times, _)) = self.counted.get_mut(&key) {
             *times += 1;
             return false;
@@ -100,10 +102,10 @@ impl Denials {
 
     /// The data of an event for each.
     pub(super) fn into_events(self) -> Vec<Value> {
-        let counted = self.counted.into_iter().map(|((reason, plugin, tool, grant), (times, message))| {
+        let counted = self.counted.into_iter().map(|((reason, plugin, tool, grant, host), (times, message))| {
             let mut data = Map::new();
             data.insert("reason".to_owned(), reason.name().into());
-            let texts = [("plugin", plugin), ("tool", tool), ("grant", grant), ("message", message)];
+            let texts = [("plugin", plugin), ("tool", tool), ("grant", grant), ("host", host), ("message", message)];
             for (key, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
                 data.insert(key.to_owned(), text.into());
             }

@@ -27,12 +27,19 @@ impl Turn {
     pub fn refused(&self, plugin: &Plugin, grant: &Grant) {
         let message = plugin.refusal(grant).message;
         let grant = grant.as_str();
-        self.denied(Denial { reason: DenialReason::Grant, plugin: &plugin.name, tool: "", grant, message: &message });
+        self.denied(Denial {
+            reason: DenialReason::Grant,
+            plugin: &plugin.name,
+            tool: "",
+            grant,
+            host: "",
+            message: &message,
+        });
     }
 
     /// A call of a tool was denied with that error.
     pub fn denied_call(&self, reason: DenialReason, plugin: &str, tool: &str, error: &Error) {
-        self.denied(Denial { reason, plugin, tool, grant: "", message: &error.message });
+        self.denied(Denial { reason, plugin, tool, grant: "", host: "", message: &error.message });
     }
 
     /// A tool has answered with that error. An error that it only passes on was recorded where it was denied.
@@ -59,6 +66,7 @@ impl Turn {
                 plugin: &plugin.name,
                 tool: "",
                 grant: hook.grant(),
+                host: "",
                 message: "",
             });
         }

@@ -109,10 +109,14 @@ impl Turn {
         for data in self.audit(|audit| std::mem::take(&mut audit.denials)).into_events() {
             self.append_event(DENIED, &data).await?;
         }
-        for ((plugin, digest, grant), (times, bytes)) in self.audit(|audit| std::mem::take(&mut audit.uses)) {
-            let data = serde_json::json!({
-                "plugin": plugin, "digest": digest, "grant": grant, "times": times, "bytes": bytes,
+        for ((plugin, digest, grant, host), amount) in self.audit(|audit| std::mem::take(&mut audit.uses)) {
+            let mut data = serde_json::json!({
+                "plugin": plugin, "digest": digest, "grant": grant, "times": amount.times, "bytes": amount.received,
             });
+            if let (Some(host), Some(data)) = (host, data.as_object_mut()) {
+                data.insert("host".to_owned(), host.into());
+                data.insert("sent".to_owned(), amount.sent.into());
+            }
             self.append_event("plugin.grant", &data).await?;
         }
         Ok(())

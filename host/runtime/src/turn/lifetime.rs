@@ -29,6 +29,7 @@ impl Turn {
             () = self.tape.lease_lost() => {
                 // At once: another worker may have begun.
                 self.scope.host.processes.end_turn(&self.id).await;
+                self.end_program_proxies();
                 self.scope.host.processes.end_session(&self.session_id).await;
                 Err(Failure::LeaseLost)
             }

@@ -72,6 +72,7 @@ impl Turn {
         self.wait_for_tasks().await;
         self.idle.clear();
         self.scope.host.processes.end_turn(&self.id).await;
+        self.end_program_proxies();
         self.tape.close();
     }
 }

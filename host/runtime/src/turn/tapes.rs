@@ -89,7 +89,7 @@ impl Turn {
         self.tape_opened.initialized()
     }
 
-    pub(super) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.progress().settled
     }
 

@@ -48,6 +48,11 @@ impl Child {
         &self.state.id
     }
 
+    /// Whether a wrapper confines it.
+    pub fn is_confined(&self) -> bool {
+        self.state.is_confined
+    }
+
     /// Lets the program outlive its turn, until its session ends. Call it when a guest asks for the id, by which it
     /// will find the program later.
     pub fn keep(&self) {

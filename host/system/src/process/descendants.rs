@@ -57,6 +57,11 @@ impl Descendants {
         }
     }
 
+    /// Whether none was found.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether none of them is alive.
     pub(super) fn are_gone(&self) -> bool {
         !self.0.iter().any(Process::is_alive)

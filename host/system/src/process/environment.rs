@@ -49,6 +49,15 @@ pub const ALLOWED: &[&str] = &[
     "REQUESTS_CA_BUNDLE",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
+    // Package registries without a password.
+    "CARGO_REGISTRIES_*_INDEX",
+    "GOPROXY",
+    "NPM_CONFIG_REGISTRY",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_INDEX_URL",
+    "UV_DEFAULT_INDEX",
+    "UV_INDEX",
+    "UV_INDEX_URL",
     // Compilers and libraries.
     "AR",
     "CC",
@@ -161,6 +170,13 @@ impl Environment {
     /// Removes the variables whose value is one of these secrets, or contains one of at least 8 bytes.
     pub fn without_secrets<S: AsRef<str>>(mut self, secrets: &[S]) -> Self {
         self.variables.retain(|(_, value)| !secrets.iter().any(|secret| tells(value, secret.as_ref())));
+        self
+    }
+
+    /// Without the variables of these names, ignoring case.
+    #[must_use]
+    pub fn without(mut self, names: &[&str]) -> Self {
+        self.variables.retain(|(known, _)| !names.iter().any(|name| matches(known, name)));
         self
     }
 

@@ -64,7 +64,8 @@ impl Processes {
         forget(&mut states);
         admit(&states, program.session)?;
         let (shell, output) = program.start()?;
-        register(&mut states, (program.session, program.turn), shell, output).map(Child::new)
+        let is_confined = !program.wrapper.is_empty();
+        register(&mut states, (program.session, program.turn), is_confined, shell, output).map(Child::new)
     }
 
     /// Starts a server. It belongs to no session and no turn; what is kept of its output is its standard error.
@@ -82,7 +83,7 @@ impl Processes {
         let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(Error::Io { action: format!("start `{name}`"), source: io::ErrorKind::BrokenPipe.into() });
         };
-        let state = register(&mut states, (&session, ""), process, errors)?;
+        let state = register(&mut states, (&session, ""), false, process, errors)?;
         state.keep();
         Ok((state, input, output))
     }
@@ -141,14 +142,15 @@ impl Drop for Processes {
 /// Adds a program that was started to the list, and supervises it.
 fn register(
     states: &mut Vec<Arc<ProcessState>>,
-    (session, turn): (&str, &str),
+    owner: (&str, &str),
+    is_confined: bool,
     process: Process,
     output: Receiver,
 ) -> Result<Arc<ProcessState>> {
     let Some(group) = process.id().and_then(Group::led_by) else {
         return Err(Error::Io { action: "start a program".to_owned(), source: io::Error::other("it has no id") });
     };
-    let state = Arc::new(ProcessState::new(new_id(states), session, turn, group));
+    let state = Arc::new(ProcessState::new(new_id(states), owner, group, is_confined));
     let mut all = ALL.lock();
     all.retain(|state| state.upgrade().is_some_and(|state| !state.is_over()));
     all.push(Arc::downgrade(&state));

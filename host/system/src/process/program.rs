@@ -2,7 +2,9 @@
 
 use super::environment::Environment;
 use super::error::{Error, Result};
+use super::starter;
 use bub_types::text::escaped;
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -11,6 +13,9 @@ use tokio::process::{Child, Command};
 
 /// Shells, in order of preference.
 const SHELLS: [&str; 2] = ["bash", "sh"];
+
+/// Where a shell is looked for that starts inside of a wrapper.
+const FOLDERS: [&str; 4] = ["/bin", "/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
 
 /// A program to start, with its session and turn.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +30,8 @@ pub struct Program<'a> {
     pub directory: &'a Path,
     /// Its whole environment.
     pub environment: &'a Environment,
+    /// The words that come before the shell, which confine it: a program and its arguments. Empty: nothing does.
+    pub wrapper: &'a [OsString],
 }
 
 impl Program<'_> {
@@ -36,6 +43,9 @@ impl Program<'_> {
         // Checked first: the system's `not found` does not tell a missing directory from a missing shell.
         if !self.directory.is_dir() {
             return Err(Error::NotFound(format!("`{}` is no directory", self.directory.display())));
+        }
+        if !self.wrapper.is_empty() {
+            return self.start_wrapped();
         }
         let mut missing = io::Error::from(io::ErrorKind::NotFound);
         for shell in SHELLS {
@@ -52,11 +62,37 @@ impl Program<'_> {
     }
 
     fn start_with(&self, shell: &str) -> io::Result<(Child, Receiver)> {
+        let mut command = Command::new(shell);
+        command.args(["-c", self.command]);
+        let output = self.prepare(&mut command)?;
+        Ok((command.spawn()?, output))
+    }
+
+    /// Starts the wrapper with the shell that this machine has.
+    fn start_wrapped(&self) -> Result<(Child, Receiver)> {
+        let Some((program, arguments)) = self.wrapper.split_first() else { return self.start() };
+        let is_there = |shell: &&str| FOLDERS.iter().any(|folder| Path::new(folder).join(shell).exists());
+        let shell = SHELLS.into_iter().find(is_there).unwrap_or("sh");
+        let mut command = Command::new(program);
+        command.args(arguments).args([shell, "-c", self.command]);
+        let outcome = self.prepare(&mut command).and_then(|output| {
+            // A wrapper ends with the thread that started it, and threads of the runtime come and go.
+            Ok((starter::spawn(command)?, output))
+        });
+        outcome.map_err(|source| match source.kind() {
+            io::ErrorKind::ArgumentListTooLong => {
+                Error::InvalidInput(format!("a command of {} bytes is too long", self.command.len()))
+            }
+            _ => Error::Io { action: "start a program in the sandbox".to_owned(), source },
+        })
+    }
+
+    /// The rest of the command, and the end of the pipe to which it writes.
+    fn prepare(&self, command: &mut Command) -> io::Result<Receiver> {
         // One pipe, not two, so that standard output and error keep their order.
         let (output, input) = io::pipe()?;
         let output = Receiver::from_owned_fd(output.into())?;
-        let child = Command::new(shell)
-            .args(["-c", self.command])
+        command
             .current_dir(self.directory)
             .env_clear()
             .envs(self.environment.iter())
@@ -64,9 +100,8 @@ impl Program<'_> {
             .stdout(input.try_clone()?)
             .stderr(input)
             .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
-        Ok((child, output))
+            .kill_on_drop(true);
+        Ok(output)
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct ProcessState {
     pub(super) group: Group,
     pub(super) phase: watch::Sender<Phase>,
     output: Mutex<Written>,
+    /// Whether its group is that of a wrapper, which ends all that it confines.
+    pub(super) is_confined: bool,
     kept: AtomicBool,
     dismissed: AtomicBool,
     gone_since: OnceLock<Instant>,
@@ -49,7 +51,7 @@ struct Written {
 }
 
 impl ProcessState {
-    pub(super) fn new(id: String, session: &str, turn: &str, group: Group) -> Self {
+    pub(super) fn new(id: String, (session, turn): (&str, &str), group: Group, is_confined: bool) -> Self {
         Self {
             id,
             session: session.to_owned(),
@@ -57,6 +59,7 @@ impl ProcessState {
             group,
             phase: watch::Sender::new(Phase::Running),
             output: Mutex::default(),
+            is_confined,
             kept: AtomicBool::new(false),
             dismissed: AtomicBool::new(false),
             gone_since: OnceLock::new(),

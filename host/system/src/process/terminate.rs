@@ -28,7 +28,9 @@ pub(super) async fn terminate(states: Vec<Arc<ProcessState>>) {
             states.iter().filter(|state| !state.is_over()).map(|state| state.group.id()).collect();
         let mut descendants = Descendants::default();
         descendants.look(&groups);
-        states.iter().for_each(|state| state.group.terminate());
+        // What is confined is killed as soon as its wrapper ends, so its own processes are asked first.
+        let of_wrapper = |state: &&Arc<ProcessState>| state.is_confined && !descendants.is_empty();
+        states.iter().filter(|state| !of_wrapper(state)).for_each(|state| state.group.terminate());
         descendants.signal(Signal::TERM);
         all_gone(&states, &descendants, GRACE).await;
         // Processes that ignored SIGTERM may have started more.

@@ -281,7 +281,7 @@ fn environment() -> Environment {
 }
 
 fn program<'a>(command: &'a str, environment: &'a Environment) -> Program<'a> {
-    Program { session: "s", turn: "turn", command, directory: Path::new("/"), environment }
+    Program { session: "s", turn: "turn", command, directory: Path::new("/"), environment, wrapper: &[] }
 }
 
 fn start(processes: &Processes, command: &str) -> Child {

@@ -2,6 +2,7 @@
 
 mod changes;
 mod mcp;
+mod process;
 mod server;
 mod telemetry;
 
@@ -325,14 +326,9 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
             Value::Null,
             "what to do with an answer whose delivery is uncertain: `mark` sends it again, marked; `never` does not",
         ),
-        key(
-            "process.env",
-            json!([]),
-            json!(config.process.env),
-            "further environment variables for programs of plugins; `AWS_*` covers a prefix",
-        ),
     ];
     keys.extend(changes::keys(config));
+    keys.extend(process::keys(config));
     keys.extend(mcp::keys());
     keys.extend(server::keys(config));
     keys.extend(telemetry::keys(config));

@@ -37,7 +37,14 @@ pub(crate) fn open(
             (Err(Refusal::Because(reason)), turn) => {
                 if let Some(turn) = turn {
                     let (plugin, grant) = (&plugin.name, grant.as_str());
-                    turn.denied(Denial { reason: DenialReason::Reach, plugin, tool: "", grant, message: &reason });
+                    turn.denied(Denial {
+                        reason: DenialReason::Reach,
+                        plugin,
+                        tool: "",
+                        grant,
+                        host: "",
+                        message: &reason,
+                    });
                 }
                 tracing::warn!("plugin `{}` does not get `{grant}`: {reason}", plugin.name);
             }

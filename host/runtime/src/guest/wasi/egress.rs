@@ -87,7 +87,7 @@ impl WasiHttpHooks for Http {
 /// Writes a request down that was denied.
 fn write_down(turn: &Turn, plugin: &Plugin, error: &bub_egress::Error) {
     let deny = |reason, grant: &str| {
-        turn.denied(Denial { reason, plugin: &plugin.name, tool: "", grant, message: &error.to_string() });
+        turn.denied(Denial { reason, plugin: &plugin.name, tool: "", grant, host: "", message: &error.to_string() });
     };
     match error {
         bub_egress::Error::NotGranted { host } => turn.refused(plugin, &Grant::http(host)),

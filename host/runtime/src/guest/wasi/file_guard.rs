@@ -39,7 +39,7 @@ impl FileGuard {
         if let Some(turn) = &self.turn {
             let (plugin, grant) = (&self.plugin.name, &format!("fs:{path}"));
             let message = &format!("`{path}` is one of the files that bub-wasm obeys");
-            turn.denied(Denial { reason: DenialReason::Grant, plugin, tool: "", grant, message });
+            turn.denied(Denial { reason: DenialReason::Grant, plugin, tool: "", grant, host: "", message });
         }
         ErrorCode::Access.into()
     }

@@ -74,7 +74,7 @@ impl ModelCall {
                 if error.kind == ErrorKind::Denied {
                     let (reason, message) = (DenialReason::Budget, error.message.as_str());
                     let plugin = &self.caller.plugin.name;
-                    self.turn.denied(Denial { reason, plugin, tool: "", grant: grant.as_str(), message });
+                    self.turn.denied(Denial { reason, plugin, tool: "", grant: grant.as_str(), host: "", message });
                 }
                 let _ = listener.send(Err(error)).await;
                 return;

@@ -1,6 +1,6 @@
 //! One tool call, from its caller to the guest and back.
 
-use super::policy::allowed;
+use super::policy::{Allowed, allowed};
 use crate::error::Failure;
 use crate::guest::handles::TurnHandle;
 use crate::guest::{CallContext, GuestCall, Running, call};
@@ -86,7 +86,10 @@ async fn decided(
             turn.denied_call(DenialReason::Policy, &plugin.name, &tool.name, error);
         }
     })?;
-    allowed(turn, depth, (plugin, tool), (call, &parsed), guest_closure).await?;
+    let how = allowed(turn, depth, (plugin, tool), (call, &parsed), guest_closure).await?;
+    // Held as long as the call runs.
+    let _permit = (how == Allowed::Outside)
+        .then(|| turn.permit_outside(CALLS.fetch_add(1, Ordering::Relaxed), &plugin.digest, &parsed));
     // A turn that it begins has tools with effects of their own.
     let may_act = tool.effect != Effect::Read || turn.scope.host.grants.allows(plugin, &Grant::AGENT);
     if may_act {

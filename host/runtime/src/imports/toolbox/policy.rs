@@ -6,14 +6,24 @@ use crate::flow::{self, Reach};
 use crate::guest::wasi::directories;
 use crate::imports::approvals::{Asker, about, consent};
 use crate::plugin::{Plugin, Tool, effect_name, model_name};
-use crate::turn::{DenialReason, TaintSource, Turn};
+use crate::turn::{DenialReason, TaintSource, Turn, asks_outside};
 use bub_permissions::policy::commands::{CommandRules, RuleDecision, RuleVerdict};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, destructive, run_later};
 use bub_permissions::{Grant, GrantKind};
+use bub_sandbox::Backend;
 use bub_types::text::one_line;
 use bub_types::{Effect, Error, Principal, ToolCall};
 use serde_json::Value;
 use std::sync::Arc;
+
+/// How a call that may be made is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allowed {
+    /// As its plugin's grants say.
+    AsEver,
+    /// With its command outside of the sandbox.
+    Outside,
+}
 
 /// The host's own word, after the chain: it sees the arguments that the tool will get. `asking` are the plugins that want
 /// the owner to be asked.
@@ -23,7 +33,7 @@ pub(super) async fn allowed(
     (plugin, tool): (&Plugin, &Tool),
     (call, arguments): (&ToolCall, &Value),
     guest_closure: Vec<(String, String)>,
-) -> Result<(), Error> {
+) -> Result<Allowed, Error> {
     let config = &turn.scope.host.config;
     let channel = &turn.message.channel;
     let mut askers: Vec<_> = guest_closure.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
@@ -35,8 +45,16 @@ pub(super) async fn allowed(
         (Principal::Owner, None, ApprovalMode::Auto) | (Principal::Owner, _, ApprovalMode::All) => Vec::new(),
         _ => flows(turn, plugin, tool, arguments).await?,
     };
+    let mut allowed = Allowed::AsEver;
     if tool.effect == Effect::Run {
         flows.extend(destroys(arguments));
+        let outside = leaves_sandbox(turn, plugin, arguments);
+        let outside =
+            outside.inspect_err(|error| turn.denied_call(DenialReason::Policy, &plugin.name, &tool.name, error))?;
+        if let Some(flow) = outside {
+            flows.push(flow);
+            allowed = Allowed::Outside;
+        }
     }
     let rules = host_rules(turn, tool);
     let rule = rules.as_ref().and_then(|rules| command_rules::verdict(rules, turn, (plugin, tool), arguments));
@@ -67,6 +85,7 @@ pub(super) async fn allowed(
             askers.insert(
                 0,
                 match decision.effect == tool.effect {
+                    true if allowed == Allowed::Outside => Asker::of_outside(decision.why, tainted.is_some()),
                     true => Asker::host(decision.why, ends_with_trust),
                     false => Asker::of_flows(decision.effect, decision.why, ends_with_trust),
                 },
@@ -105,7 +124,7 @@ pub(super) async fn allowed(
     consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, error))?;
     // The answer of a command is shown to its sender, and is no part of the conversation.
     if is_typed {
-        return Ok(());
+        return Ok(allowed);
     }
     if tool.reads_outside {
         turn.taint(TaintSource::outside(format!("tool:{}", tool.name)), || {
@@ -116,7 +135,27 @@ pub(super) async fn allowed(
             format!("what `{}` read of this untrusted workspace is in the conversation", tool.name)
         });
     }
-    Ok(())
+    Ok(allowed)
+}
+
+/// The command that the call would run outside of the sandbox, if it asks for that and its plugin's programs are in one.
+///
+/// # Errors
+///
+/// No program leaves the sandbox.
+fn leaves_sandbox(turn: &Turn, plugin: &Plugin, arguments: &Value) -> Result<Option<Flow>, Error> {
+    let host = &turn.scope.host;
+    let is_confined =
+        || host.grants.allows(plugin, &Grant::PROCESS_SANDBOXED) && !host.grants.allows(plugin, &Grant::PROCESS);
+    if !asks_outside(arguments) || !is_confined() || *host.sandboxes.find(&host.config).backend() == Backend::None {
+        return Ok(None);
+    }
+    if host.config.process.strict {
+        return Err(Error::denied("no program leaves the sandbox, as `strict` of `[process]` in config.toml demands"));
+    }
+    let texts = arguments.as_object().into_iter().flat_map(|all| all.iter()).filter(|(name, _)| *name != "reason");
+    let command = texts.filter_map(|(_, value)| value.as_str()).next().unwrap_or_default();
+    Ok(Some(Flow::Outside { command: one_line(command) }))
 }
 
 /// The flows of this call beyond what its tool declares.
@@ -178,5 +217,6 @@ fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
         return false;
     }
     let grants = &turn.scope.host.grants;
-    grants.allows(plugin, &Grant::PROCESS) || grants.held(plugin, GrantKind::Fs).iter().any(directories::is_workspace)
+    [Grant::PROCESS, Grant::PROCESS_SANDBOXED].iter().any(|grant| grants.allows(plugin, grant))
+        || grants.held(plugin, GrantKind::Fs).iter().any(directories::is_workspace)
 }

@@ -51,7 +51,9 @@ fn is_shown(keys: &[&str]) -> bool {
         ["plugins" | "trusted_plugins", _, key] => ["grants", "on_fault"].contains(key),
         ["channels", _, key] => ["commands", "selector", "tools", "resend"].contains(key),
         ["tokens", key] => ["scopes", "principal"].contains(key),
-        ["policy", "approve"] | ["process", "env"] | ["serve", "listen" | "enabled_channels"] => true,
+        ["policy", "approve"]
+        | ["process", "env" | "network" | "sandbox" | "registries"]
+        | ["serve", "listen" | "enabled_channels"] => true,
         _ => false,
     }
 }

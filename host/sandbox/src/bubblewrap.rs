@@ -1,0 +1,114 @@
+//! Bubblewrap: a program of the system that makes the namespaces and the file system.
+
+use crate::confinement::{Confinement, Network};
+use crate::launcher;
+use crate::mounts::{Access, Plan};
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where the program's own file and the socket of the proxy are inside.
+const LAUNCHER: &str = "/run/bub-wasm";
+const SOCKET: &str = "/run/bub-proxy.sock";
+
+/// Settings of the kernel in `/proc`.
+const KERNEL: [&str; 7] = ["acpi", "bus", "fs", "irq", "scsi", "sys", "sysrq-trigger"];
+
+/// Folders that are searched in addition to `PATH`.
+const FOLDERS: [&str; 3] = ["/usr/bin", "/usr/local/bin", "/bin"];
+
+/// Finds bubblewrap: a file that only root can change, so that no workspace can bring its own.
+pub(crate) fn find() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(FOLDERS.iter().map(PathBuf::from));
+    let files = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join("bwrap"));
+    files.filter_map(|file| file.canonicalize().ok()).find(|file| is_of_root(file))
+}
+
+fn is_of_root(file: &Path) -> bool {
+    let held = |path: &Path| path.metadata().is_ok_and(|known| known.uid() == 0 && known.mode() & 0o022 == 0);
+    file.is_file() && file.ancestors().all(held)
+}
+
+/// Whether it works here: it needs namespaces, which some systems deny.
+///
+/// # Errors
+///
+/// What it said.
+pub(crate) fn probe(program: &Path) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.args(namespaces(&Network::Off)).args(["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]);
+    let output = command.args(["--", "/bin/sh", "-c", ":"]).env_clear().stdin(Stdio::null()).output();
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("it failed").to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn namespaces(network: &Network) -> Vec<&'static str> {
+    let mut words = vec!["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"];
+    words.extend(["--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
+    if *network != Network::Free {
+        words.push("--unshare-net");
+    }
+    words
+}
+
+/// The words before a command.
+///
+/// # Errors
+///
+/// Why such a program cannot be held.
+pub(crate) fn words(
+    bwrap: &Path,
+    own_program: &Path,
+    (confinement, directory): (&Confinement, &Path),
+    filter: i32,
+) -> Result<Vec<OsString>, String> {
+    let plan = Plan::new(confinement)?;
+    let mut words: Vec<OsString> = vec![bwrap.into()];
+    words.extend(namespaces(&confinement.network).into_iter().map(OsString::from));
+    words.extend(["--seccomp".into(), filter.to_string().into()]);
+    for (link, named) in &plan.links {
+        words.extend(["--symlink".into(), named.into(), link.into()]);
+    }
+    words.extend(["--proc", "/proc", "--dev", "/dev", "--symlink", "/tmp", "/var/tmp"].map(OsString::from));
+    // Root may change these by their rights alone, whatever it gave up.
+    let is_root = rustix::process::geteuid().is_root();
+    let kernel = KERNEL.map(|part| Path::new("/proc").join(part)).into_iter();
+    for part in kernel.filter(|part| is_root && part.exists()) {
+        words.extend(["--ro-bind".into(), part.clone().into(), part.into()]);
+    }
+    let mut closed: Vec<OsString> = Vec::new();
+    for mount in &plan.mounts {
+        let target = || mount.target.clone().into();
+        match mount.access {
+            Access::System | Access::Read | Access::Keep => {
+                words.extend(["--ro-bind".into(), mount.source.clone().into(), target()]);
+            }
+            Access::Write => words.extend(["--bind".into(), mount.source.clone().into(), target()]),
+            Access::Hidden if mount.source.is_dir() => {
+                words.extend(["--tmpfs".into(), target()]);
+                // Only at the end: mounts within it still need their places.
+                closed.extend(["--remount-ro".into(), target()]);
+            }
+            Access::Hidden => words.extend(["--ro-bind".into(), "/dev/null".into(), target()]),
+        }
+    }
+    let mut inside: Vec<OsString> = Vec::new();
+    if let Network::Proxy { socket, loopback } = &confinement.network {
+        words.extend(["--ro-bind".into(), own_program.into(), LAUNCHER.into()]);
+        words.extend(["--bind".into(), socket.into(), SOCKET.into()]);
+        inside.extend([LAUNCHER, launcher::COMMAND, launcher::RELAY, SOCKET].map(OsString::from));
+        inside.extend(loopback.iter().map(OsString::from));
+        inside.push("--".into());
+    }
+    words.extend(closed);
+    words.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));
+    words.extend([directory.into(), "--".into()]);
+    words.extend(inside);
+    words.extend(crate::limits::words(&confinement.limits));
+    Ok(words)
+}
