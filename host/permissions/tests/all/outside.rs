@@ -15,6 +15,7 @@ fn what_leaves_the_sandbox_is_asked_about_in_every_turn_of_the_owner_and_denied_
             declared: Effect::Run,
             is_listed: true,
             flows: &flows,
+            rule: None,
         })
     };
     for taint in [None, Some("a page is in the conversation")] {

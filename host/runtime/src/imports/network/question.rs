@@ -84,6 +84,7 @@ impl Questions {
             effect: EFFECT,
             why,
             ends_with_trust: false,
+            rules: Vec::new(),
         };
         let ask = async move {
             let _one = one.lock().await;
@@ -92,7 +93,8 @@ impl Questions {
                 scope.host.approvals.keep([key], lasting == ApprovalDecision::Always);
             }
             match decision {
-                Some(ApprovalDecision::Once | ApprovalDecision::Always) => Answer::Yes,
+                // No rule is offered, so that none is chosen.
+                Some(ApprovalDecision::Once | ApprovalDecision::Always | ApprovalDecision::Rule) => Answer::Yes,
                 Some(ApprovalDecision::No | ApprovalDecision::Never) => Answer::No,
                 None => {
                     scope.host.channel().not_asked(&question);
