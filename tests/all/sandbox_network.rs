@@ -138,6 +138,25 @@ fn the_owner_is_asked_once_about_a_host_and_the_program_waits() {
 }
 
 #[test]
+fn a_host_that_the_owner_allows_for_good_is_a_rule_from_then_on() {
+    if !has_sandbox() {
+        return;
+    }
+    let web = Web::start();
+    let home = sandboxed("allow_hosts = [\"a.example.com\"]");
+    let chat = home.bub(["chat"]).env("BUB_SANDBOX", BACKEND).terminal(100, 40);
+    chat.waits();
+    let question = chat.say(&proxied(&web.url())).sees("Let a program reach");
+    assert!(question.contains(&format!("rule: allow_hosts = [\"{}\"]", web.host())), "{question}");
+    chat.answer("p").sees("hello");
+    chat.waits();
+    chat.say(&proxied(&web.url())).until("the second answer", |screen| screen.matches("hello").count() >= 2);
+    assert_eq!((web.requests(), chat.screen().matches("Let a program reach").count()), (2, 1));
+    let config = fs::read_to_string(home.bub_home().join("config.toml")).expect("the configuration");
+    assert!(config.contains(&format!("allow_hosts = [\"a.example.com\", \"{}\"]", web.host())), "{config}");
+}
+
+#[test]
 fn nothing_leaves_in_a_tainted_turn_whatever_was_allowed() {
     if !has_sandbox() {
         return;

@@ -50,7 +50,7 @@ pub use fingerprint::Fingerprint;
 pub use format::AnswerFormat;
 pub use keys::{TypedKey, typed_keys};
 pub use limits::Limits;
-pub use load::{read_plugins, read_rules, verbosity};
+pub use load::{read_plugins, read_process, verbosity};
 pub use mcp::{MCP_PROTOCOLS, McpEffect, McpServer, McpTransport, check_mcp_name};
 pub use merge_reload::RestartRequired;
 pub use plugins::{OnFault, Plugin, PluginStore, Trusted};

@@ -4,13 +4,13 @@ use super::connection::Connection;
 use super::environment::{self, Environment};
 use super::file::{self, File, positive};
 use super::paths::{home_dir, sources};
+use super::process::Process;
 use super::tapes::{TapeSettings, TapeStorage};
 use super::{
     AnswerFormat, Config, DEFAULT_MODEL, Fingerprint, Plugin, PluginStore, TOOL_BUDGET, Trusted, bub, providers,
 };
 use anyhow::{Context, Result};
 use bub_egress::secret::Secrets;
-use bub_permissions::policy::commands::CommandRules;
 use bub_redact::{Patterns, encodings};
 use bub_system::files::{Access, check_directory};
 use std::collections::BTreeMap;
@@ -198,13 +198,15 @@ pub fn read_plugins(path: &Path) -> Result<(BTreeMap<String, Plugin>, BTreeMap<S
     Ok((file.plugins, file.trusted_plugins))
 }
 
-/// Reads `[[process.rules]]` alone, for rules that change while the program runs.
+/// Reads `[process]` alone, for rules that change while the program runs.
 ///
 /// # Errors
 ///
 /// The file cannot be read, or a key of it is wrong.
-pub fn read_rules(path: &Path) -> Result<CommandRules> {
-    Ok(File::read(path)?.process.rules)
+pub fn read_process(path: &Path) -> Result<Process> {
+    let process = File::read(path)?.process;
+    process.check()?;
+    Ok(process)
 }
 
 /// Path of the running executable. `/proc/self/exe` is preferred: an update may have replaced the file, and compiled

@@ -7,6 +7,7 @@
 mod approval;
 pub mod commands;
 pub mod destructive;
+mod kept_rule;
 mod network;
 pub mod run_later;
 pub mod shell;
@@ -17,6 +18,7 @@ use commands::{RuleDecision, RuleVerdict};
 use std::fmt::{self, Display, Formatter};
 
 pub use approval::ApprovalMode;
+pub use kept_rule::KeptRule;
 pub use network::{NetworkInput, NetworkMode, network};
 
 /// The host's verdict on a tool call, after all plugins; in order of strictness.

@@ -7,7 +7,7 @@ mod provenance;
 use crate::approval_board::Question;
 use crate::error::Failure;
 use bub_config::Commands;
-use bub_permissions::policy::commands::CommandRule;
+use bub_permissions::policy::KeptRule;
 use bub_types::{Envelope, MessageKind};
 use std::future::Future;
 use std::pin::Pin;
@@ -77,8 +77,8 @@ pub struct ApprovalRequest {
     pub why: String,
     /// Whether nothing but the files of a workspace that is not trusted is the reason: `bub-wasm trust` ends it.
     pub ends_with_trust: bool,
-    /// The rules that would allow the command from now on, if the owner answers with [`ApprovalDecision::Rule`].
-    pub rules: Vec<CommandRule>,
+    /// The rules that would allow the command or the host from now on, if the owner answers with [`ApprovalDecision::Rule`].
+    pub rules: Vec<KeptRule>,
 }
 
 /// The owner's answer to an [`ApprovalRequest`].
@@ -88,8 +88,8 @@ pub enum ApprovalDecision {
     Once,
     /// This one, and each of the same tool with exactly the same arguments in this session.
     Always,
-    /// This one, and from now on each whose command the rules of the request allow. They are kept in config.toml. Without
-    /// such rules, this call alone.
+    /// This one, and from now on each that the rules of the request allow. They are kept in config.toml. Without such rules,
+    /// this call alone.
     Rule,
     /// This call is not made.
     No,

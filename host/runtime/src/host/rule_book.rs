@@ -1,10 +1,10 @@
-//! The user's rules for commands.
+//! The user's rules for commands, and for hosts that programs reach.
 //! Rules are stored in config.toml, which is read again while the program runs, so that a rule that is removed does not
 //! hold for the next call.
 
 use anyhow::Result;
-use bub_config::{Config, edit};
-use bub_permissions::policy::commands::{CommandRule, CommandRules};
+use bub_config::{Config, Process, edit};
+use bub_permissions::policy::KeptRule;
 use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// How often the file is checked at most.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// `[[process.rules]]`.
+/// The rules of `[process]`.
 pub struct RuleBook {
     file: PathBuf,
     seen: Mutex<Seen>,
@@ -23,25 +23,25 @@ pub struct RuleBook {
 struct Seen {
     at: Instant,
     stamp: Option<(SystemTime, u64)>,
-    rules: Arc<CommandRules>,
+    process: Arc<Process>,
 }
 
 impl RuleBook {
     /// The rules of that configuration.
     pub fn new(config: &Config) -> Self {
         let file = config.file();
-        let rules = Arc::new(config.process.rules.clone());
-        let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file), rules });
+        let process = Arc::new(config.process.clone());
+        let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file), process });
         Self { file, seen }
     }
 
-    /// The rules that are in force at this moment.
-    pub fn rules(&self) -> Arc<CommandRules> {
+    /// `[process]` with the rules that are in force at this moment.
+    pub fn process(&self) -> Arc<Process> {
         let mut seen = self.seen.lock();
         if seen.at.elapsed() >= CHECK_INTERVAL {
             self.reload(&mut seen);
         }
-        seen.rules.clone()
+        seen.process.clone()
     }
 
     /// Adds rules to config.toml. They are in force afterwards.
@@ -49,9 +49,14 @@ impl RuleBook {
     /// # Errors
     ///
     /// The file cannot be read or written.
-    pub fn keep(&self, rules: &[CommandRule]) -> Result<()> {
+    pub fn keep(&self, rules: &[KeptRule]) -> Result<()> {
         let mut seen = self.seen.lock();
-        edit::edit(&self.file, |document| rules.iter().try_for_each(|rule| edit::add_rule(document, rule)))?;
+        edit::edit(&self.file, |document| {
+            rules.iter().try_for_each(|rule| match rule {
+                KeptRule::Command(rule) => edit::add_rule(document, rule),
+                KeptRule::Host(host) => edit::allow_host(document, host),
+            })
+        })?;
         self.reload(&mut seen);
         Ok(())
     }
@@ -63,10 +68,10 @@ impl RuleBook {
             return;
         }
         seen.stamp = stamp;
-        match bub_config::read_rules(&self.file) {
-            Ok(rules) => seen.rules = Arc::new(rules),
+        match bub_config::read_process(&self.file) {
+            Ok(process) => seen.process = Arc::new(process),
             // A file that is being written, or that was written wrongly, changes nothing.
-            Err(error) => tracing::debug!("the rules for commands stay as they were: {error:#}"),
+            Err(error) => tracing::debug!("the rules of `[process]` stay as they were: {error:#}"),
         }
     }
 }

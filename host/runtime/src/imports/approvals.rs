@@ -5,7 +5,7 @@ use crate::channel::{ApprovalDecision, ApprovalRequest};
 use crate::host::ApprovalKey;
 use crate::plugin::{Plugin, Source, Tool, effect_name, model_name};
 use crate::turn::Turn;
-use bub_permissions::policy::commands::CommandRule;
+use bub_permissions::policy::KeptRule;
 use bub_types::Effect;
 use bub_types::text::one_line;
 use bub_types::{Error, ToolCall};
@@ -68,7 +68,7 @@ pub(super) async fn consent(
     effect: Effect,
     call: &ToolCall,
     askers: Vec<Asker>,
-    rules: Vec<CommandRule>,
+    rules: Vec<KeptRule>,
 ) -> Result<(), Error> {
     let host = &turn.scope.host;
     let session = &turn.outermost().session_id;

@@ -30,7 +30,7 @@ pub(super) struct HostPolicy {
 impl HostPolicy {
     /// The rules of the configuration as they are now.
     pub(super) fn new(turn: &Arc<Turn>, plugin: &Arc<Plugin>, grant: &Grant, is_typed: bool) -> Self {
-        let process = &turn.scope.host.config.process;
+        let process = turn.scope.host.rules.process();
         Self {
             turn: Arc::downgrade(turn),
             plugin: Arc::clone(plugin),

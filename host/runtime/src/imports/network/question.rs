@@ -6,7 +6,8 @@ use crate::channel::{ApprovalDecision, ApprovalRequest};
 use crate::host::ApprovalKey;
 use crate::plugin::Plugin;
 use crate::turn::Turn;
-use bub_egress::Destination;
+use bub_egress::{Destination, HostRule};
+use bub_permissions::policy::KeptRule;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
@@ -84,7 +85,7 @@ impl Questions {
             effect: EFFECT,
             why,
             ends_with_trust: false,
-            rules: Vec::new(),
+            rules: vec![KeptRule::Host(HostRule::shortest(destination).to_string())],
         };
         let ask = async move {
             let _one = one.lock().await;
@@ -92,8 +93,12 @@ impl Questions {
             if let Some(lasting @ (ApprovalDecision::Always | ApprovalDecision::Never)) = decision {
                 scope.host.approvals.keep([key], lasting == ApprovalDecision::Always);
             }
+            if decision == Some(ApprovalDecision::Rule)
+                && let Err(error) = scope.host.rules.keep(&question.rules)
+            {
+                tracing::warn!("the host is reached, but no rule is kept: {error:#}");
+            }
             match decision {
-                // No rule is offered, so that none is chosen.
                 Some(ApprovalDecision::Once | ApprovalDecision::Always | ApprovalDecision::Rule) => Answer::Yes,
                 Some(ApprovalDecision::No | ApprovalDecision::Never) => Answer::No,
                 None => {

@@ -2,7 +2,8 @@
 
 use crate::plugin::{Plugin, Source, Tool};
 use crate::turn::Turn;
-use bub_permissions::policy::commands::{CommandRule, CommandRules, RuleDecision, RuleVerdict};
+use bub_permissions::policy::KeptRule;
+use bub_permissions::policy::commands::{CommandRules, RuleDecision, RuleVerdict};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput};
 use bub_types::Principal;
 use serde_json::{Map, Value};
@@ -59,7 +60,7 @@ pub(super) fn offer(
     (plugin, tool): (&Plugin, &Tool),
     arguments: &Value,
     (input, flows): (&PolicyInput<'_>, &[Flow]),
-) -> Vec<CommandRule> {
+) -> Vec<KeptRule> {
     let is_about_command = flows.iter().all(|flow| matches!(flow, Flow::Destructive { .. }));
     let may_be_ruled = is_about_command
         && is_bash(plugin, tool)
@@ -69,7 +70,7 @@ pub(super) fn offer(
         return Vec::new();
     };
     let Some(command) = arguments.get(COMMAND).and_then(Value::as_str) else { return Vec::new() };
-    rules.offer(command, input.taint.is_some())
+    rules.offer(command, input.taint.is_some()).into_iter().map(KeptRule::Command).collect()
 }
 
 fn is_bash(plugin: &Plugin, tool: &Tool) -> bool {

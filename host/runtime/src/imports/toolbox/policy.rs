@@ -7,7 +7,8 @@ use crate::guest::wasi::directories;
 use crate::imports::approvals::{Asker, about, consent};
 use crate::plugin::{Plugin, Tool, effect_name, model_name};
 use crate::turn::{DenialReason, TaintSource, Turn, asks_outside};
-use bub_permissions::policy::commands::{CommandRules, RuleDecision, RuleVerdict};
+use bub_config::Process;
+use bub_permissions::policy::commands::{RuleDecision, RuleVerdict};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, destructive, run_later};
 use bub_permissions::{Grant, GrantKind};
 use bub_sandbox::Backend;
@@ -57,7 +58,7 @@ pub(super) async fn allowed(
         }
     }
     let rules = host_rules(turn, tool);
-    let rule = rules.as_ref().and_then(|rules| command_rules::verdict(rules, turn, (plugin, tool), arguments));
+    let rule = rules.as_ref().and_then(|rules| command_rules::verdict(&rules.rules, turn, (plugin, tool), arguments));
     let input = PolicyInput {
         principal: turn.principal(),
         mode,
@@ -80,7 +81,7 @@ pub(super) async fn allowed(
             let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
             // A rule spares no question of a plugin.
             if let Some(rules) = rules.filter(|_| askers.is_empty()) {
-                offered = command_rules::offer(&rules, turn, (plugin, tool), arguments, (&input, &flows));
+                offered = command_rules::offer(&rules.rules, turn, (plugin, tool), arguments, (&input, &flows));
             }
             askers.insert(
                 0,
@@ -181,8 +182,8 @@ fn denied_by(rule: Option<&RuleVerdict>) -> Option<&str> {
 }
 
 /// The rules for commands, for a tool that runs some.
-fn host_rules(turn: &Turn, tool: &Tool) -> Option<Arc<CommandRules>> {
-    (tool.effect == Effect::Run).then(|| turn.scope.host.rules.rules())
+fn host_rules(turn: &Turn, tool: &Tool) -> Option<Arc<Process>> {
+    (tool.effect == Effect::Run).then(|| turn.scope.host.rules.process())
 }
 
 /// The first command among the arguments that destroys something.
