@@ -158,7 +158,7 @@ fn check_path(key: &str, path: &str) -> Result<()> {
 /// There is none of that name. The error suggests one.
 pub(super) fn parse_setting(name: &str) -> Result<Setting, String> {
     Setting::parse(name).ok_or_else(|| {
-        let hint = suggest::hint(name, Setting::NAMES.into_iter());
+        let hint = suggest::hint(name, Setting::NAMES);
         format!("`sandbox` is `{}`, and can be `{}`{hint}", escaped(name, 40), Setting::NAMES.join("`, `"))
     })
 }
