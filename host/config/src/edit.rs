@@ -118,7 +118,10 @@ pub fn add_rule(document: &mut DocumentMut, rule: &CommandRule) -> Result<()> {
     let mut table = Table::new();
     table["prefix"] = toml_edit::value(rule.prefix.iter().map(String::as_str).collect::<Array>());
     table["decision"] = toml_edit::value(rule.decision.name());
-    for (key, _) in [("exact", rule.exact), ("tainted", rule.tainted)].into_iter().filter(|(_, is_set)| *is_set) {
+    for (key, _) in [("exact", rule.exact), ("tainted", rule.tainted), ("outside", rule.outside)]
+        .into_iter()
+        .filter(|(_, is_set)| *is_set)
+    {
         table[key] = toml_edit::value(true);
     }
     match rules {

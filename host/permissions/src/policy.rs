@@ -184,7 +184,13 @@ pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
 
 /// Whether a rule that allows the command answers all that would be asked.
 fn is_about_command(input: &PolicyInput<'_>, rule: &RuleVerdict) -> bool {
-    (input.taint.is_none() || rule.tainted) && input.flows.iter().all(|flow| matches!(flow, Flow::Destructive { .. }))
+    (input.taint.is_none() || rule.tainted)
+        && input.flows.iter().all(|flow| match flow {
+            Flow::Destructive { .. } => true,
+            // No rule lets a command leave in a tainted turn.
+            Flow::Outside { .. } => rule.outside && input.taint.is_none(),
+            _ => false,
+        })
 }
 
 /// The rank of an effect: a higher one includes the lower ones.

@@ -184,7 +184,10 @@ fn rules_that_cannot_be_meant_are_one_clear_line() {
         ("prefix = []\ndecision = \"allow\"", "`prefix` of a rule names no command"),
         ("prefix = \"a; b\"\ndecision = \"allow\"", "is not one command of plain words"),
         ("prefix = [\"a\"]\ndecision = \"perhaps\"", "`perhaps`"),
-        ("prefix = [\"a\"]\ndecision = \"deny\"\ntainted = true", "`tainted` and `exact` narrow what is allowed"),
+        (
+            "prefix = [\"a\"]\ndecision = \"deny\"\ntainted = true",
+            "`tainted`, `exact` and `outside` say what is allowed",
+        ),
     ] {
         let home = home();
         home.configure(&format!("[[process.rules]]\n{rule}\n"));

@@ -50,6 +50,32 @@ fn the_question_names_the_command_and_a_yes_is_for_it_alone() {
 }
 
 #[test]
+fn a_rule_lets_a_command_leave_in_clean_turns_if_it_says_so() {
+    let Some(backend) = backends().first() else { return };
+    for (says, leaves) in [("", false), (", outside = true", true)] {
+        let home = super::home();
+        let file = home.bub_home().with_file_name("user").join("made");
+        home.configure(&format!(
+            "[[process.rules]]\nprefix = [\"touch\"]\ndecision = \"allow\"{}",
+            says.replace(", ", "\n")
+        ));
+        let command = json!({ "cmd": format!("touch {}", file.display()), "outside": true, "reason": "to show it" });
+        let results = calls(&home, backend, std::slice::from_ref(&command), &[]);
+        assert_eq!(is_made(&home), leaves, "{results:?}");
+        let other = json!({ "cmd": format!("ln -s x {}", file.display()), "outside": true, "reason": "to show it" });
+        let results = calls(&home, backend, &[other], &[]);
+        assert!(results[0].contains("would run outside of the sandbox"), "{results:?}");
+        // What this workspace shows is another author's text.
+        fs::remove_file(&file).ok();
+        home.bub(["trust", "--revoke"]).finish();
+        fs::write(home.workspace().join("a.txt"), "text").expect("a file");
+        let read = json!({ "cmd": "cat a.txt" });
+        let results = calls(&home, backend, &[read, command], &["--allow", "run"]);
+        assert!(results[1].contains("would run outside of the sandbox") && !is_made(&home), "{results:?}");
+    }
+}
+
+#[test]
 fn a_strict_configuration_lets_nothing_out() {
     let Some(backend) = backends().first() else { return };
     let home = super::home();

@@ -4,6 +4,8 @@ mod known;
 mod matching;
 mod offer;
 
+pub use offer::RuleScope;
+
 use super::shell::Script;
 use bub_types::text::clipped;
 use matching::Match;
@@ -53,6 +55,8 @@ pub struct CommandRule {
     pub tainted: bool,
     /// Whether `allow` holds for exactly these words, without further arguments.
     pub exact: bool,
+    /// Whether `allow` holds outside of the sandbox too.
+    pub outside: bool,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +67,7 @@ struct RuleTable {
     why: Option<String>,
     tainted: Option<bool>,
     exact: Option<bool>,
+    outside: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -94,15 +99,16 @@ impl TryFrom<RuleTable> for CommandRule {
                 MAX_PREFIX.1
             ));
         }
-        let (tainted, exact) = (table.tainted.unwrap_or(false), table.exact.unwrap_or(false));
-        if table.decision != RuleDecision::Allow && (table.tainted.is_some() || table.exact.is_some()) {
+        let flags = [table.tainted, table.exact, table.outside];
+        if table.decision != RuleDecision::Allow && flags.iter().any(Option::is_some) {
             let decision = table.decision.name();
             return Err(format!(
-                "`tainted` and `exact` narrow what is allowed; the rule for `{}` says `{decision}`: remove them",
+                "`tainted`, `exact` and `outside` say what is allowed; the rule for `{}` says `{decision}`: remove them",
                 shown()
             ));
         }
-        Ok(Self { prefix, decision: table.decision, why: table.why, tainted, exact })
+        let [tainted, exact, outside] = flags.map(|flag| flag.unwrap_or(false));
+        Ok(Self { prefix, decision: table.decision, why: table.why, tainted, exact, outside })
     }
 }
 
@@ -126,7 +132,7 @@ impl Display for CommandRule {
         let words: Vec<String> =
             self.prefix.iter().map(|word| serde_json::Value::from(word.as_str()).to_string()).collect();
         write!(f, "prefix = [{}], decision = \"{}\"", words.join(", "), self.decision.name())?;
-        let flags = [("exact", self.exact), ("tainted", self.tainted)];
+        let flags = [("exact", self.exact), ("tainted", self.tainted), ("outside", self.outside)];
         flags.into_iter().filter(|(_, is_set)| *is_set).try_for_each(|(name, _)| write!(f, ", {name} = true"))
     }
 }
@@ -138,6 +144,8 @@ pub struct RuleVerdict {
     pub decision: RuleDecision,
     /// Whether `allow` holds in tainted turns too.
     pub tainted: bool,
+    /// Whether `allow` holds outside of the sandbox too.
+    pub outside: bool,
     /// The reason, with the command; empty for `allow`.
     pub why: String,
 }
@@ -221,31 +229,31 @@ impl CommandRules {
                 let verb = if rule.decision == RuleDecision::Deny { "denies" } else { "asks about" };
                 let why = rule.why.as_ref().map(|why| format!(": {}", clipped(why, 200))).unwrap_or_default();
                 let why = format!("a rule of `[[process.rules]]` {verb} `{command}`{why}");
-                return Some(RuleVerdict { decision: rule.decision, tainted: false, why });
+                return Some(RuleVerdict { decision: rule.decision, tainted: false, outside: false, why });
             }
             if let Some(doubt) = doubt {
                 let why = format!("rules of `[[process.rules]]` restrict commands, and {doubt}");
-                return Some(RuleVerdict { decision: RuleDecision::Ask, tainted: false, why });
+                return Some(RuleVerdict { decision: RuleDecision::Ask, tainted: false, outside: false, why });
             }
         }
-        let allowed = self.allowed(script)?;
-        Some(RuleVerdict { decision: RuleDecision::Allow, tainted: allowed, why: String::new() })
+        let (tainted, outside) = self.allowed(script)?;
+        Some(RuleVerdict { decision: RuleDecision::Allow, tainted, outside, why: String::new() })
     }
 
-    /// Whether every command is allowed, and then whether in tainted turns too.
-    fn allowed(&self, script: &Script) -> Option<bool> {
+    /// Whether every command is allowed, and then whether in tainted turns and outside of the sandbox too.
+    fn allowed(&self, script: &Script) -> Option<(bool, bool)> {
         if !(script.is_understood && script.is_plain) || script.commands.is_empty() {
             return None;
         }
-        let mut tainted = true;
+        let (mut tainted, mut outside) = (true, true);
         for command in &script.commands {
-            let rules = self.iter().filter(|rule| matching::allows(rule, command, script));
-            tainted &= match rules.map(|rule| rule.tainted).max() {
-                Some(tainted) => tainted,
-                None if matching::is_inside(command) => true,
-                None => return None,
-            };
+            let rules: Vec<_> = self.iter().filter(|rule| matching::allows(rule, command, script)).collect();
+            if rules.is_empty() && !matching::is_inside(command) {
+                return None;
+            }
+            tainted &= rules.is_empty() || rules.iter().any(|rule| rule.tainted);
+            outside &= rules.is_empty() || rules.iter().any(|rule| rule.outside);
         }
-        Some(tainted)
+        Some((tainted, outside))
     }
 }

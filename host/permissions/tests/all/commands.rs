@@ -2,7 +2,7 @@
 
 mod shell;
 
-use bub_permissions::policy::commands::{CommandRule, CommandRules, RuleDecision};
+use bub_permissions::policy::commands::{CommandRule, CommandRules, RuleDecision, RuleScope};
 use serde_json::{Value, json};
 
 fn rules(rules: Value) -> CommandRules {
@@ -252,7 +252,9 @@ fn an_allowed_line_holds_in_tainted_turns_only_if_all_its_rules_do() {
 
 #[test]
 fn a_rule_is_offered_for_each_command_and_as_narrow_as_the_program_is_dangerous() {
-    let offered = |line: &str| -> Vec<String> { usual().offer(line, false).iter().map(ToString::to_string).collect() };
+    let offered = |line: &str| -> Vec<String> {
+        usual().offer(line, RuleScope::default()).iter().map(ToString::to_string).collect()
+    };
     let allow = |prefix: &str| vec![format!("prefix = {prefix}, decision = \"allow\"")];
     let exact = |prefix: &str| vec![format!("prefix = {prefix}, decision = \"allow\", exact = true")];
     assert_eq!(offered("git diff --stat"), allow(r#"["git", "diff"]"#));
@@ -300,14 +302,22 @@ fn a_rule_is_offered_for_each_command_and_as_narrow_as_the_program_is_dangerous(
     }
     assert_eq!(offered("git status"), Vec::<String>::new());
     // For a tainted turn, a rule that holds in clean ones only is not enough.
-    let tainted = usual().offer("git log", true);
+    let tainted = usual().offer("git log", RuleScope { tainted: true, ..RuleScope::default() });
     assert_eq!(tainted[0].to_string(), "prefix = [\"git\", \"log\"], decision = \"allow\", tainted = true");
+    let outside = usual().offer("git log; ls", RuleScope { outside: true, ..RuleScope::default() });
+    assert_eq!(outside[0].to_string(), "prefix = [\"git\", \"log\"], decision = \"allow\", outside = true");
+    assert_eq!(outside[1].to_string(), "prefix = [\"ls\"], decision = \"allow\", outside = true");
+    let verdict = CommandRules::from_iter(outside).judge("ls -l && git log -1").expect("they say something");
+    assert!(verdict.outside && !verdict.tainted, "{verdict:?}");
 }
 
 #[test]
 fn rules_that_are_offered_end_the_question_and_permit_nothing_else() {
     for line in ["git diff", "make all", "bash x.sh", "cd a && cargo build; ls"] {
-        let kept: CommandRules = CommandRules::default().offer(line, true).into_iter().collect();
+        let kept: CommandRules = CommandRules::default()
+            .offer(line, RuleScope { tainted: true, ..RuleScope::default() })
+            .into_iter()
+            .collect();
         let verdict = kept.judge(line).expect(line);
         assert!(verdict.decision == RuleDecision::Allow && verdict.tainted, "{line}");
         for other in ["curl x", "bash y.sh", "make", "make all x", "git push", "cargo publish"] {
@@ -326,7 +336,8 @@ fn rules_that_mean_nothing_are_refused() {
         (json!({ "prefix": "git status; ls", "decision": "allow" }), "is not one command of plain words"),
         (json!({ "prefix": "git $X", "decision": "deny" }), "is not one command of plain words"),
         (json!({ "prefix": "git", "decision": "never" }), "unknown variant"),
-        (json!({ "prefix": "git", "decision": "deny", "exact": true }), "narrow what is allowed"),
+        (json!({ "prefix": "git", "decision": "deny", "exact": true }), "say what is allowed"),
+        (json!({ "prefix": "git", "decision": "ask", "outside": false }), "say what is allowed"),
         (json!({ "prefix": "git", "decision": "allow", "other": 1 }), "unknown field"),
         (json!({ "prefix": vec!["x"; 40], "decision": "allow" }), "is longer than"),
     ] {

@@ -89,6 +89,11 @@ fn judged(chance: &mut Chance, seed: u64) {
     let asked = decide(&PolicyInput { asks_destructive: true, ..input });
     let unasked = decide(&PolicyInput { asks_destructive: false, ..input });
     assert!(asked.verdict >= unasked.verdict, "seed {seed}: to ask about what destroys permits more");
+    let leaves = |flow: &Flow| matches!(flow, Flow::Outside { .. });
+    assert!(
+        input.mode == ApprovalMode::All || !flows.iter().any(leaves) || more.verdict != Verdict::Allow,
+        "seed {seed}: a command leaves the sandbox in a tainted turn: {input:?}"
+    );
     let of_mode = |mode| decide(&PolicyInput { mode, ..tainted }).verdict;
     let [ask, auto, read_only, all] = MODES.map(of_mode);
     assert!(read_only >= ask && ask >= auto && auto >= all, "seed {seed}: the modes are not in their order: {input:?}");
@@ -104,7 +109,8 @@ fn judged(chance: &mut Chance, seed: u64) {
 fn rule(chance: &mut Chance) -> Option<RuleVerdict> {
     let decision = *chance.one_of(&[RuleDecision::Allow, RuleDecision::Ask, RuleDecision::Deny]);
     let tainted = chance.below(2) == 0 && decision == RuleDecision::Allow;
-    (chance.below(2) == 0).then(|| RuleVerdict { decision, tainted, why: String::new() })
+    let outside = chance.below(2) == 0 && decision == RuleDecision::Allow;
+    (chance.below(2) == 0).then(|| RuleVerdict { decision, tainted, outside, why: String::new() })
 }
 
 fn flow(chance: &mut Chance) -> Flow {

@@ -105,6 +105,11 @@ impl GrantRegistry {
         self.given(plugin, |given| given.allow(grant)) && plugin.asks_for(grant)
     }
 
+    /// Whether the plugin may start programs, in a sandbox or without one.
+    pub fn starts_programs(&self, plugin: &Plugin) -> bool {
+        [Grant::PROCESS, Grant::PROCESS_SANDBOXED].iter().any(|grant| self.allows(plugin, grant))
+    }
+
     /// The grants that the user gave to the plugin, requested or not.
     pub fn given<T: Default>(&self, plugin: &Plugin, read: impl FnOnce(&Grants) -> T) -> T {
         let all = self.configured();

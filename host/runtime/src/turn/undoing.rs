@@ -42,7 +42,7 @@ pub fn undo(config: &Config, workspace: &Path) -> Option<Undo> {
 fn may_change_files(host: &Host, plugin: &Plugin) -> bool {
     let writes = |grant: &Grant| grant.directory().is_some_and(|(_, writes)| writes);
     host.grants.held(plugin, GrantKind::Fs).iter().any(writes)
-        || host.grants.allows(plugin, &Grant::PROCESS)
+        || host.grants.starts_programs(plugin)
         || (plugin.source == Source::Embedded && plugin.name == MCP_GUEST)
 }
 

@@ -9,37 +9,55 @@ const MAX_RULES: usize = 4;
 /// Maximum length of the prefix of a rule that is offered, in bytes.
 const MAX_LENGTH: usize = 200;
 
+/// Where the rules of an offer hold, beside the sandbox in clean turns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RuleScope {
+    /// In tainted turns too.
+    pub tainted: bool,
+    /// Outside of the sandbox too.
+    pub outside: bool,
+}
+
+impl RuleScope {
+    /// Whether a rule that says so of `tainted` and `outside` holds here.
+    fn is_within(self, tainted: bool, outside: bool) -> bool {
+        (tainted || !self.tainted) && (outside || !self.outside)
+    }
+}
+
 impl CommandRules {
     /// The rules that would allow the line, beside those that there are: one for each command that is not allowed yet.
-    /// `tainted`: in tainted turns too. Empty: no rule may allow it, or it is allowed already.
-    pub fn offer(&self, line: &str, tainted: bool) -> Vec<CommandRule> {
+    /// Empty: no rule may allow it, or it is allowed already.
+    pub fn offer(&self, line: &str, scope: RuleScope) -> Vec<CommandRule> {
         let script = Script::parse(line);
         if !(script.is_understood && script.is_plain) {
             return Vec::new();
         }
         let mut offered: Vec<CommandRule> = Vec::new();
         for command in &script.commands {
-            let holds = |rule: &CommandRule| (rule.tainted || !tainted) && matching::allows(rule, command, &script);
+            let holds = |rule: &CommandRule| {
+                scope.is_within(rule.tainted, rule.outside) && matching::allows(rule, command, &script)
+            };
             if matching::is_inside(command) || self.iter().chain(&offered).any(holds) {
                 continue;
             }
-            match rule(command, &script, tainted) {
+            match rule(command, &script, scope) {
                 Some(rule) if offered.len() < MAX_RULES => offered.push(rule),
                 _ => return Vec::new(),
             }
         }
         // Nothing is offered that would not end the question.
         let all: CommandRules = self.iter().chain(&offered).cloned().collect();
-        let is_enough = all
-            .judge(line)
-            .is_some_and(|verdict| verdict.decision == RuleDecision::Allow && (verdict.tainted || !tainted));
+        let is_enough = all.judge(line).is_some_and(|verdict| {
+            verdict.decision == RuleDecision::Allow && scope.is_within(verdict.tainted, verdict.outside)
+        });
         if is_enough { offered } else { Vec::new() }
     }
 }
 
 /// The rule for one command: of a command of a known program, or of a program that only shows something, with any
 /// arguments; of anything else exactly.
-fn rule(command: &Command, script: &Script, tainted: bool) -> Option<CommandRule> {
+fn rule(command: &Command, script: &Script, scope: RuleScope) -> Option<CommandRule> {
     let words: Vec<String> = command.words.iter().map(|word| word.text.clone()).collect();
     let program = words.first()?;
     let length = match words.get(1) {
@@ -59,6 +77,8 @@ fn rule(command: &Command, script: &Script, tainted: bool) -> Option<CommandRule
     if !is_literal || !is_shown || prefix.iter().map(String::len).sum::<usize>() > MAX_LENGTH {
         return None;
     }
-    let rule = CommandRule { prefix: prefix.to_vec(), decision: RuleDecision::Allow, why: None, tainted, exact };
+    let RuleScope { tainted, outside } = scope;
+    let prefix = prefix.to_vec();
+    let rule = CommandRule { prefix, decision: RuleDecision::Allow, why: None, tainted, exact, outside };
     matching::allows(&rule, command, script).then_some(rule)
 }

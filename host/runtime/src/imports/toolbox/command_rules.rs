@@ -1,9 +1,9 @@
 //! The user's rules for commands, applied to the arguments of a call.
 
 use crate::plugin::{Plugin, Source, Tool};
-use crate::turn::Turn;
+use crate::turn::{OUTSIDE, Turn};
 use bub_permissions::policy::KeptRule;
-use bub_permissions::policy::commands::{CommandRules, RuleDecision, RuleVerdict};
+use bub_permissions::policy::commands::{CommandRules, RuleDecision, RuleScope, RuleVerdict};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput};
 use bub_types::Principal;
 use serde_json::{Map, Value};
@@ -15,8 +15,9 @@ const BASH: &str = "bash";
 /// The argument of it that is a command.
 const COMMAND: &str = "cmd";
 
-/// Its arguments that change nothing about what the command may do.
-const NEUTRAL: [&str; 4] = [COMMAND, "cwd", "timeout_seconds", "background"];
+/// Its arguments that change nothing about what the command may do. That it leaves the sandbox is a flow, which the policy
+/// judges.
+const NEUTRAL: [&str; 6] = [COMMAND, "cwd", "timeout_seconds", "background", OUTSIDE, "reason"];
 
 /// Arguments of other tools that are commands, as far as they can be known: a text, or a list of words.
 const COMMANDS: [&str; 5] = ["cmd", "command", "commands", "script", "argv"];
@@ -61,7 +62,12 @@ pub(super) fn offer(
     arguments: &Value,
     (input, flows): (&PolicyInput<'_>, &[Flow]),
 ) -> Vec<KeptRule> {
-    let is_about_command = flows.iter().all(|flow| matches!(flow, Flow::Destructive { .. }));
+    let leaves = flows.iter().any(|flow| matches!(flow, Flow::Outside { .. }));
+    let is_about_command = flows.iter().all(|flow| match flow {
+        Flow::Destructive { .. } => true,
+        Flow::Outside { .. } => input.taint.is_none(),
+        _ => false,
+    });
     let may_be_ruled = is_about_command
         && is_bash(plugin, tool)
         && input.principal == Principal::Owner
@@ -70,7 +76,8 @@ pub(super) fn offer(
         return Vec::new();
     };
     let Some(command) = arguments.get(COMMAND).and_then(Value::as_str) else { return Vec::new() };
-    rules.offer(command, input.taint.is_some()).into_iter().map(KeptRule::Command).collect()
+    let offered = rules.offer(command, RuleScope { tainted: input.taint.is_some(), outside: leaves });
+    offered.into_iter().map(KeptRule::Command).collect()
 }
 
 fn is_bash(plugin: &Plugin, tool: &Tool) -> bool {

@@ -218,6 +218,5 @@ fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
         return false;
     }
     let grants = &turn.scope.host.grants;
-    [Grant::PROCESS, Grant::PROCESS_SANDBOXED].iter().any(|grant| grants.allows(plugin, grant))
-        || grants.held(plugin, GrantKind::Fs).iter().any(directories::is_workspace)
+    grants.starts_programs(plugin) || grants.held(plugin, GrantKind::Fs).iter().any(directories::is_workspace)
 }

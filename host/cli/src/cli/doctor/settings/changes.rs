@@ -31,6 +31,12 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
         key("process.rules[].decision", Value::Null, Value::Null, "what holds for it: `allow`, `ask` or `deny`"),
         key("process.rules[].why", Value::Null, Value::Null, "the reason, for the owner and the model"),
         key("process.rules[].tainted", false, Value::Null, "whether `allow` holds in tainted turns too"),
+        key(
+            "process.rules[].outside",
+            false,
+            Value::Null,
+            "whether `allow` holds outside of the sandbox too, in clean turns",
+        ),
         key("process.rules[].exact", false, Value::Null, "whether `allow` holds without further arguments alone"),
     ]
 }
