@@ -41,7 +41,7 @@ pub struct Process {
     pub network: NetworkMode,
     /// Hosts that they reach without being asked about: `example.com`, `*.example.com`, `127.0.0.1:8080`.
     pub allow_hosts: Vec<String>,
-    /// Hosts that they never reach, and that nobody is asked about.
+    /// Hosts that they never reach, and about which no question is asked.
     pub deny_hosts: Vec<String>,
     /// Package managers whose configured registries are among the allowed hosts; none: all.
     registries: Option<Vec<Registry>>,

@@ -7,9 +7,11 @@ mod directory;
 mod draft;
 mod protected;
 mod read;
+mod watched;
 
 pub use access::{Access, check_directory};
 pub use directory::make_private_dir;
 pub use draft::Draft;
 pub use protected::{Change, ProtectedFiles};
 pub use read::{read_inside, read_regular, read_text};
+pub use watched::WatchedFile;

@@ -2,7 +2,7 @@
 
 use super::{backends, commands, has};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The toolchains of whoever runs the tests, whose home is another one than that of the test.
@@ -37,6 +37,13 @@ fn cargo_builds_in_a_sandbox() {
     }
 }
 
+/// Runs git outside of any sandbox, with the configuration of that home.
+#[track_caller]
+fn git(directory: &Path, home: &Path, arguments: &[&str]) {
+    let done = Command::new("git").args(arguments).current_dir(directory).env("HOME", home).output();
+    assert!(done.as_ref().is_ok_and(|done| done.status.success()), "git {arguments:?}: {done:?}");
+}
+
 #[test]
 fn git_commits_and_pushes_in_a_sandbox() {
     if !has("git") {
@@ -48,10 +55,7 @@ fn git_commits_and_pushes_in_a_sandbox() {
         let user = home.bub_home().with_file_name("user");
         fs::write(user.join(".gitconfig"), "[user]\nname = Me\nemail = me@example.com\n[init]\ndefaultBranch = main\n")
             .expect("a file");
-        let git = |arguments: &[&str]| {
-            let done = Command::new("git").args(arguments).current_dir(home.workspace()).env("HOME", &user).output();
-            assert!(done.is_ok_and(|done| done.status.success()), "git {arguments:?}");
-        };
+        let git = |arguments: &[&str]| git(&home.workspace(), &user, arguments);
         git(&["init", "-q"]);
         git(&["init", "-q", "--bare", "bare.git"]);
         git(&["remote", "add", "origin", "./bare.git"]);
@@ -80,15 +84,12 @@ fn git_commits_in_a_linked_work_tree() {
         let user = home.bub_home().with_file_name("user");
         fs::write(user.join(".gitconfig"), "[user]\nname = Me\nemail = me@example.com\n").expect("a file");
         let main = home.bub_home().with_file_name("main");
-        let git = |directory: &std::path::Path, arguments: &[&str]| {
-            let done = Command::new("git").args(arguments).current_dir(directory).env("HOME", &user).output();
-            assert!(done.as_ref().is_ok_and(|done| done.status.success()), "git {arguments:?}: {done:?}");
-        };
+        let git = |arguments: &[&str]| git(&main, &user, arguments);
         fs::create_dir(&main).expect("a directory");
-        git(&main, &["init", "-q"]);
-        git(&main, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        git(&["init", "-q"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "first"]);
         fs::remove_dir(home.workspace()).expect("it is empty");
-        git(&main, &["worktree", "add", "-q", home.workspace().to_str().expect("text")]);
+        git(&["worktree", "add", "-q", home.workspace().to_str().expect("text")]);
         let results = commands(
             &home,
             backend,

@@ -149,7 +149,7 @@ impl Parser {
         }
     }
 
-    /// A line that goes on within an operator, such as between `$` and `(`, is one that nobody writes.
+    /// A line that goes on within an operator, such as between `$` and `(`, is one that people do not write.
     fn skip_continuations(&mut self) {
         while self.takes("\\\n") {
             self.script.give_up();

@@ -5,41 +5,38 @@
 use anyhow::Result;
 use bub_config::{Config, Process, edit};
 use bub_permissions::policy::KeptRule;
+use bub_system::files::WatchedFile;
 use parking_lot::Mutex;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 /// How often the file is checked at most.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The rules of `[process]`.
 pub struct RuleBook {
-    file: PathBuf,
     seen: Mutex<Seen>,
 }
 
 /// The file as it was when it was read last.
 struct Seen {
-    at: Instant,
-    stamp: Option<(SystemTime, u64)>,
+    file: WatchedFile,
     process: Arc<Process>,
 }
 
 impl RuleBook {
     /// The rules of that configuration.
     pub fn new(config: &Config) -> Self {
-        let file = config.file();
-        let process = Arc::new(config.process.clone());
-        let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file), process });
-        Self { file, seen }
+        let file = WatchedFile::new(config.file(), CHECK_INTERVAL);
+        let seen = Seen { file, process: Arc::new(config.process.clone()) };
+        Self { seen: Mutex::new(seen) }
     }
 
     /// `[process]` with the rules that are in force at this moment.
     pub fn process(&self) -> Arc<Process> {
         let mut seen = self.seen.lock();
-        if seen.at.elapsed() >= CHECK_INTERVAL {
-            self.reload(&mut seen);
+        if seen.file.is_due() {
+            seen.reload();
         }
         seen.process.clone()
     }
@@ -51,32 +48,26 @@ impl RuleBook {
     /// The file cannot be read or written.
     pub fn keep(&self, rules: &[KeptRule]) -> Result<()> {
         let mut seen = self.seen.lock();
-        edit::edit(&self.file, |document| {
+        edit::edit(seen.file.path(), |document| {
             rules.iter().try_for_each(|rule| match rule {
                 KeptRule::Command(rule) => edit::add_rule(document, rule),
                 KeptRule::Host(host) => edit::allow_host(document, host),
             })
         })?;
-        self.reload(&mut seen);
+        seen.reload();
         Ok(())
     }
+}
 
-    fn reload(&self, seen: &mut Seen) {
-        seen.at = Instant::now();
-        let stamp = stamp(&self.file);
-        if stamp == seen.stamp {
+impl Seen {
+    fn reload(&mut self) {
+        if !self.file.has_changed() {
             return;
         }
-        seen.stamp = stamp;
-        match bub_config::read_process(&self.file) {
-            Ok(process) => seen.process = Arc::new(process),
+        match bub_config::read_process(self.file.path()) {
+            Ok(process) => self.process = Arc::new(process),
             // A file that is being written, or that was written wrongly, changes nothing.
             Err(error) => tracing::debug!("the rules of `[process]` stay as they were: {error:#}"),
         }
     }
-}
-
-fn stamp(file: &PathBuf) -> Option<(SystemTime, u64)> {
-    let meta = std::fs::metadata(file).ok()?;
-    Some((meta.modified().ok()?, meta.len()))
 }

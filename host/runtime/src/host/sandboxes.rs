@@ -94,9 +94,8 @@ pub struct Confined {
 }
 
 impl Confined {
-    /// A program that is about to start in that workspace.
-    pub fn new(unreached: Unreached, workspace: PathBuf, rules: RunsLater) -> Self {
-        let before = runs_later(&workspace, &rules);
+    /// A program that is about to start in that workspace, which has the files `before` that run later.
+    pub fn new(unreached: Unreached, workspace: PathBuf, rules: RunsLater, before: Vec<PathBuf>) -> Self {
         Self { unreached, workspace, rules, before }
     }
 

@@ -1,6 +1,5 @@
 //! What a program of a plugin may reach: decided here, by the plugin's grants, the turn, and the configuration.
 
-use super::process::no_turn;
 use crate::guest::State;
 use crate::host::{Confined, runs_later};
 use crate::turn::Turn;
@@ -40,14 +39,17 @@ impl State {
         self.granted(&wanted).map(|()| false)
     }
 
-    /// How the plugin may start that command.
+    /// How the plugin starts that command, if its programs may run. `is_free`: without a sandbox.
     ///
     /// # Errors
     ///
-    /// It may not, or what should confine it cannot.
-    pub(super) fn start_of(&self, command: &str, directory: &Path) -> Result<Start, Error> {
-        let is_free = self.runs_freely()?;
-        let turn = self.turn.as_ref().ok_or_else(no_turn)?;
+    /// What should confine it cannot.
+    pub(super) fn start_of(
+        &self,
+        turn: &Arc<Turn>,
+        is_free: bool,
+        (command, directory): (&str, &Path),
+    ) -> Result<Start, Error> {
         let config = &self.host.config;
         let environment = environment(config);
         let outside = || Start { wrapped: Wrapped::default(), environment: environment.clone(), confined: None };
@@ -66,7 +68,8 @@ impl State {
         let wrapped = sandbox.wrap(&confinement, directory).map_err(|reason| {
             Error::denied(format!("{reason}; `[process] sandbox` of config.toml says what holds programs"))
         })?;
-        let confined = Confined::new(given.reasons(), confinement.workspace, config.policy.runs_later.clone());
+        let rules = config.policy.runs_later.clone();
+        let confined = Confined::new(given.reasons(), confinement.workspace, rules, confinement.keep);
         let mut dropped = SOCKET_VARIABLES.to_vec();
         if confinement.network != Network::Free {
             dropped.extend(PROXY_VARIABLES);

@@ -7,7 +7,6 @@ use crate::guest::handles::Child;
 use bub_system::process;
 use bub_system::process::Program;
 use bub_types::{Error, ErrorKind};
-use std::path::PathBuf;
 use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
@@ -37,12 +36,11 @@ impl Host for State {
 
 impl State {
     fn start(&self, command: &str, directory: Option<&str>) -> std::result::Result<Child, Error> {
+        let is_free = self.runs_freely()?;
         // A program belongs to the turn that it dies with.
-        let turn = self.turn.as_ref().ok_or_else(no_turn);
-        let workspace = turn.as_ref().map_or_else(|_| PathBuf::new(), |turn| turn.workspace.clone());
-        let directory = directory.map_or_else(|| workspace.clone(), |directory| workspace.join(directory));
-        let start = self.start_of(command, &directory)?;
-        let turn = turn?;
+        let turn = self.turn.as_ref().ok_or_else(no_turn)?;
+        let directory = directory.map_or_else(|| turn.workspace.clone(), |directory| turn.workspace.join(directory));
+        let start = self.start_of(turn, is_free, (command, &directory))?;
         let program = Program {
             session: &turn.session_id,
             turn: &turn.id,
@@ -56,7 +54,7 @@ impl State {
     }
 }
 
-pub(super) fn no_turn() -> Error {
+fn no_turn() -> Error {
     Error::invalid("programs are started for a turn, and there is none")
 }
 

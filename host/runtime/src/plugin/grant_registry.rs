@@ -6,20 +6,19 @@ use super::loaded::{Plugin, Source};
 use super::mcp::MCP_GUEST;
 use bub_config::Config;
 use bub_permissions::{Grant, GrantKind, Grants};
+use bub_system::files::WatchedFile;
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 /// How often the file is checked at most.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The grants of all plugins.
 pub struct GrantRegistry {
-    file: PathBuf,
-    seen: Mutex<Seen>,
+    file: Mutex<WatchedFile>,
     configured: RwLock<Arc<Configured>>,
     is_hushed: AtomicBool,
     /// Whether grants reach this home while turns are under way, because another worker has changed a plugin.
@@ -70,25 +69,16 @@ impl Configured {
     }
 }
 
-/// The file as it was when it was read last.
-struct Seen {
-    at: Instant,
-    stamp: Option<(SystemTime, u64)>,
-}
-
 impl GrantRegistry {
     /// The grants that `config` gives.
     pub fn new(config: &Config) -> Self {
-        let file = config.file();
-        let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file) });
         let configured = Configured {
             plugins: config.plugins.clone(),
             trusted: config.trusted_plugins.clone(),
             superseded: Superseded::new(),
         };
         Self {
-            file,
-            seen,
+            file: Mutex::new(WatchedFile::new(config.file(), CHECK_INTERVAL)),
             configured: RwLock::new(Arc::new(configured)),
             is_hushed: AtomicBool::new(false),
             is_shared: config.shares_plugins(),
@@ -201,25 +191,22 @@ impl GrantRegistry {
     }
 
     fn invalidate(&self) {
-        let mut seen = self.seen.lock();
-        if seen.at.elapsed() >= CHECK_INTERVAL {
-            self.reload(&mut seen);
+        let mut file = self.file.lock();
+        if file.is_due() {
+            self.reload(&mut file);
         }
     }
 
     /// Reads the file now, after a write.
     pub fn reload_now(&self) {
-        self.reload(&mut self.seen.lock());
+        self.reload(&mut self.file.lock());
     }
 
-    fn reload(&self, seen: &mut Seen) {
-        seen.at = Instant::now();
-        let stamp = stamp(&self.file);
-        if stamp == seen.stamp {
+    fn reload(&self, file: &mut WatchedFile) {
+        if !file.has_changed() {
             return;
         }
-        seen.stamp = stamp;
-        match bub_config::read_plugins(&self.file) {
+        match bub_config::read_plugins(file.path()) {
             Ok((plugins, trusted)) => {
                 let before = self.configured.read().clone();
                 let superseded = if self.is_shared { before.superseded_by(&plugins) } else { Superseded::new() };
@@ -230,9 +217,4 @@ impl GrantRegistry {
             Err(error) => tracing::warn!("the grants stay as they were: {error:#}"),
         }
     }
-}
-
-fn stamp(file: &PathBuf) -> Option<(SystemTime, u64)> {
-    let meta = std::fs::metadata(file).ok()?;
-    Some((meta.modified().ok()?, meta.len()))
 }

@@ -36,7 +36,7 @@ impl Rules {
         Self { allowed: allowed.collect(), asks: false, secrets: Vec::new(), told: Mutex::default() }
     }
 
-    /// Somebody is asked, who never answers.
+    /// The owner is asked, and never answers.
     pub fn asking(self) -> Self {
         Self { asks: true, ..self }
     }

@@ -31,7 +31,7 @@ pub(super) enum Answer {
     Yes,
     /// They may not.
     No,
-    /// There is nobody to ask.
+    /// The owner cannot be asked.
     NoOwner,
     /// Too many hosts were asked about.
     TooMany,
