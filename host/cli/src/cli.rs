@@ -69,6 +69,8 @@ struct Arguments {
 }
 
 #[derive(Subcommand)]
+// The arguments of the other commands would be a tenth of the start of `run`.
+#[command(defer = true)]
 enum Command {
     /// Run one turn and print its answer
     Run(run::Arguments),

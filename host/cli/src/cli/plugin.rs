@@ -103,7 +103,7 @@ impl Command {
     }
 }
 
-/// Commands that need the loaded plugins.
+// Commands that need the loaded plugins. A doc comment would become the help of `plugin`.
 #[derive(clap::Subcommand)]
 enum LoadedCommand {
     /// List plugins with their origin, hooks and grants

@@ -10,7 +10,7 @@ use bub_runtime::plugin::{Plugin, grant_command};
 use bub_types::text::one_line;
 use std::io::{IsTerminal, Write};
 
-/// Options of the command line for the grants of new plugins.
+// Options of the command line for the grants of new plugins. A doc comment would become the help of a command.
 #[derive(clap::Args, Clone, Default)]
 pub(in crate::cli) struct GrantOptions {
     /// Give new plugins all grants that they request, without asking
