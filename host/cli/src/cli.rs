@@ -2,12 +2,14 @@
 
 mod acp;
 mod approval;
+mod backup;
 mod chat;
 mod command;
 mod completions;
 mod denied;
 mod diff;
 mod doctor;
+mod home;
 mod hooks;
 mod log;
 mod mcp;
@@ -104,6 +106,10 @@ enum Command {
     Trust(trust::Arguments),
     /// Show what a turn has changed in this workspace, and put it back
     Undo(undo::Arguments),
+    /// Write the home to a file, check that file, and put it back
+    Backup(backup::Arguments),
+    /// Show the version of the home, and take it back for an older program
+    Home(home::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Completions),
     /// Write manual pages, one for each command
@@ -198,6 +204,8 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Usage(arguments) => usage::run(&arguments, &config).await,
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
             Command::Undo(arguments) => undo::run(&arguments, config, &workspace).await,
+            Command::Backup(arguments) => backup::run(&arguments, &config).await,
+            Command::Home(arguments) => home::run(&arguments, &config),
             Command::CompilePlugin(arguments) => Ok(compiler::run(&arguments)),
             Command::CompileGuests(arguments) => Ok(recompile::run(&arguments)),
             Command::Completions(arguments) => completions::completions(&arguments),

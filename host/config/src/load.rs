@@ -3,6 +3,7 @@
 use super::connection::Connection;
 use super::environment::{self, Environment};
 use super::file::{self, File, positive};
+use super::home_version;
 use super::paths::{home_dir, sources};
 use super::process::Process;
 use super::tapes::{TapeSettings, TapeStorage};
@@ -40,6 +41,7 @@ impl Config {
         // Taken before anything is read, so that concurrent changes are detected.
         let fingerprint = Fingerprint::of_files(sources(&home));
         check_directory(&home).map_err(anyhow::Error::msg)?;
+        home_version::check(&home)?;
         let mut environment = Environment::read(&home)?;
         if let Some(model) = model {
             environment.set("MODEL", model);

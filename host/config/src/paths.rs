@@ -1,5 +1,6 @@
 //! Where the files of a home are, and which of them no plugin may open.
 
+use super::home_version::{self, HOME_VERSION};
 use super::{Config, PLUGINS_DIR, environment, file};
 use crate::tapes::TapeStorage;
 use anyhow::{Context, Result};
@@ -8,14 +9,27 @@ use bub_system::files::{ProtectedFiles, make_private_dir};
 use std::path::{Path, PathBuf};
 
 impl Config {
-    /// Creates the home directory and its missing parents. Only commands that write need it.
+    /// Creates the home directory and its missing parents, and brings it to the version of this program. Only commands
+    /// that write need it.
     ///
     /// # Errors
     ///
-    /// It cannot be created.
+    /// It cannot be created or changed.
     pub fn make_home(&self) -> Result<()> {
         // Created first: a directory created on the way to a file would be group-readable under some umasks.
-        make_private_dir(&self.home).with_context(|| format!("the home `{}` cannot be created", self.home.display()))
+        make_private_dir(&self.home)
+            .with_context(|| format!("the home `{}` cannot be created", self.home.display()))?;
+        // A home that was never used has no version before.
+        let is_new = !self.tapes_dir().exists();
+        if let Some(before) = home_version::upgrade(&self.home)?
+            && !is_new
+        {
+            tracing::info!(
+                "the home `{}` was brought from version {before} to {HOME_VERSION}; `bub-wasm home downgrade` takes it back",
+                self.home.display()
+            );
+        }
+        Ok(())
     }
 
     /// Directory of tapes in files, of journals and of archives' attachments.

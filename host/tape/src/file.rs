@@ -19,6 +19,7 @@ mod numbered;
 mod read;
 mod scan;
 mod search;
+mod snapshot;
 mod sparse_index;
 mod sweep;
 mod transfer;
@@ -50,6 +51,7 @@ pub use attach::attach;
 pub use erase::{Traces, empty_trash, erase_traces};
 pub use gc::{Garbage, gc};
 pub use index::Index;
+pub use snapshot::SnapshotFile;
 
 /// How long an append waits for the lock. An append takes microseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);

@@ -68,7 +68,7 @@ pub use draft::{Draft, bootstrap, event, handoff};
 pub use entry::{Entry, MEMORY, SESSION_MARK};
 pub use erase::{ERASED, Erasure, Verdict};
 pub use error::{Error, Result};
-pub use file::{FileStore, Garbage, Index, Traces, attach, empty_trash, erase_traces, gc};
+pub use file::{FileStore, Garbage, Index, SnapshotFile, Traces, attach, empty_trash, erase_traces, gc};
 pub use forgotten::{Forgotten, PLACEHOLDER, SIDECAR as FORGOTTEN, digest_of};
 pub use fork::Fork;
 pub use handle::{Cursor, Tape};

@@ -56,6 +56,15 @@ impl SqliteStore {
     pub fn path(&self) -> &Path {
         self.database.path()
     }
+
+    /// Writes the database as it is between two transactions to a new file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](super::Error::Io) if the file exists or cannot be written.
+    pub async fn snapshot(&self, to: &Path) -> Result<()> {
+        self.database.copy_to(to).await
+    }
 }
 
 impl Store for SqliteStore {

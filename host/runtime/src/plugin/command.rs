@@ -11,17 +11,20 @@ const MAX_NAME: usize = 64;
 
 /// Names that no command of a plugin may have: commands of the program, those that it is going to have, and words that
 /// users take for one.
-const RESERVED: [&str; 29] = [
+const RESERVED: [&str; 32] = [
     "acp",
     "audit",
+    "backup",
     "blame",
     "chat",
     "compile-guests",
     "compile-plugin",
     "completions",
     "doctor",
+    "forget-person",
     "gateway",
     "help",
+    "home",
     "hooks",
     "init",
     "man",

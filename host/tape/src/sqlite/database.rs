@@ -108,6 +108,21 @@ impl Database {
         self.read(action, move |connection, failed| act(&mut WriteTransaction { connection, failed })).await
     }
 
+    /// Copies the database to a new file, without the pages that it does not use.
+    pub(super) async fn copy_to(&self, path: &Path) -> Result<()> {
+        let (readers, to) = (Arc::clone(&self.readers), path.to_string_lossy().into_owned());
+        let action = format!("copy the database to `{}`", path.display());
+        blocking(move || {
+            let failed = failed(&action);
+            let connection = readers.take().map_err(&failed)?;
+            // Within a transaction the statement is refused; it reads one snapshot by itself.
+            let copied = connection.execute("VACUUM INTO ?1", [to]).map(drop).map_err(&failed);
+            readers.put_back(connection);
+            copied
+        })
+        .await
+    }
+
     /// Reads from a snapshot of a tape. A missing tape is empty.
     pub(super) async fn look<T: Default + Send + 'static>(
         &self,

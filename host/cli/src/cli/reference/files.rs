@@ -37,6 +37,7 @@ const HOME: &[(&str, &str)] = &[
     ("serve.sqlite", "Messages that `serve` has accepted, and answers to deliver (SQLite)."),
     ("serve.sqlite-wal", "Write-ahead log of that database."),
     ("serve.sqlite-shm", "Shared memory of that database."),
+    ("version", "[Version of the home](../guide/backup.md#versions-of-a-home), which an older program refuses."),
     ("serve.lock", "Held by the `serve` of this home."),
     ("serve.address", "Where a browser on this machine reaches the `serve` that runs."),
     ("logins/", "One-time codes and cookies of browsers, by their digests."),
