@@ -88,7 +88,7 @@ impl Publication<'_> {
     }
 }
 
-impl Registry {
+impl Registry<'_> {
     /// Pushes a component under its version. A version that is there is never replaced.
     ///
     /// # Errors

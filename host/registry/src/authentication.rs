@@ -16,25 +16,25 @@ const MAX_TOKEN: u64 = 64 << 10;
 
 /// What a registry is told about its user. `Debug` shows no value.
 #[derive(Clone)]
-pub struct Credentials {
+pub struct Credentials<'a> {
     /// `USER:PASSWORD`, or a token alone.
     value: String,
     /// Whether the value may go to that host.
-    may_go: Arc<MayGo>,
+    may_go: Arc<MayGo<'a>>,
 }
 
 /// Whether a value may go to a host, over TLS or not; the error is one line.
-type MayGo = dyn Fn(&str, bool) -> Result<()> + Send + Sync;
+type MayGo<'a> = dyn Fn(&str, bool) -> Result<()> + Send + Sync + 'a;
 
-impl std::fmt::Debug for Credentials {
+impl std::fmt::Debug for Credentials<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Credentials")
     }
 }
 
-impl Credentials {
+impl<'a> Credentials<'a> {
     /// Credentials that go only where `may_go` says: to a host without its port, and over TLS or not.
-    pub fn new(value: String, may_go: impl Fn(&str, bool) -> Result<()> + Send + Sync + 'static) -> Self {
+    pub fn new(value: String, may_go: impl Fn(&str, bool) -> Result<()> + Send + Sync + 'a) -> Self {
         Self { value, may_go: Arc::new(may_go) }
     }
 
@@ -71,7 +71,7 @@ pub(crate) async fn answer(
     host: &Host,
     response: &Response,
     scope: &str,
-    credentials: Option<&Credentials>,
+    credentials: Option<&Credentials<'_>>,
 ) -> Result<HeaderValue> {
     let missing = || {
         format!(

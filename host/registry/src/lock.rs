@@ -65,6 +65,9 @@ pub struct Locked {
     /// The grants that it holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
+    /// Whether it was removed; `plugin rollback` brings it back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
     /// The version before it, which `plugin rollback` brings back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<Self>>,
@@ -178,11 +181,28 @@ impl Lock {
     /// Swaps a plugin with the version before it, if that has these bytes; otherwise nothing is known of them.
     pub fn roll_back(&mut self, name: &str, digest: &str) {
         let Some(mut current) = self.plugins.remove(name) else { return };
+        if current.removed && current.digest == digest {
+            (current.removed, current.before) = (false, None);
+            self.plugins.insert(name.to_owned(), current);
+            return;
+        }
         let before = current.before.take();
         if let Some(mut before) = before.filter(|before| before.digest == digest) {
             before.before = Some(Box::new(current));
             self.plugins.insert(name.to_owned(), *before);
         }
+    }
+
+    /// Notes that a plugin was removed.
+    pub fn remove(&mut self, name: &str) {
+        if let Some(entry) = self.plugins.get_mut(name) {
+            entry.removed = true;
+        }
+    }
+
+    /// The plugins that are installed.
+    pub fn installed(&self) -> impl Iterator<Item = (&str, &Locked)> {
+        self.plugins.iter().filter(|(_, entry)| !entry.removed).map(|(name, entry)| (name.as_str(), entry))
     }
 
     /// The entry of a plugin that has these bytes: the installed version, or the one before it.

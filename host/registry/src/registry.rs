@@ -33,10 +33,10 @@ pub struct Settings {
 }
 
 /// A registry.
-pub struct Registry {
+pub struct Registry<'a> {
     host: Host,
     pub(crate) transport: Transport,
-    credentials: Option<Credentials>,
+    credentials: Option<Credentials<'a>>,
     settings: Settings,
     /// What the last request was allowed with, and for which scope.
     authorization: Mutex<Option<(String, HeaderValue)>>,
@@ -55,13 +55,13 @@ pub struct Artifact {
     pub config: WasmConfig,
 }
 
-impl Registry {
+impl<'a> Registry<'a> {
     /// A registry; nothing is sent yet.
     ///
     /// # Errors
     ///
     /// The HTTP client does not start.
-    pub async fn new(host: &Host, credentials: Option<Credentials>, settings: Settings) -> Result<Self> {
+    pub async fn new(host: &Host, credentials: Option<Credentials<'a>>, settings: Settings) -> Result<Self> {
         let transport = Transport::new(host, &settings).await?;
         Ok(Self { host: host.clone(), transport, credentials, settings, authorization: Mutex::default() })
     }

@@ -16,6 +16,7 @@ fn locked(version: &str, digest: char) -> Locked {
         signer_name: None,
         signature: Some("untrusted comment: a\nb\n".to_owned()),
         grants: vec!["tape:read".to_owned()],
+        removed: false,
         before: None,
     }
 }
@@ -43,6 +44,12 @@ fn a_lock_is_written_and_read_and_rolls_back_to_the_version_before() {
     assert_eq!(back.plugins["weather"].version.as_deref(), Some("2.0.0"));
     back.roll_back("weather", &"c".repeat(64));
     assert_eq!(back.plugins["weather"], lock.plugins["weather"]);
+    // A removed plugin comes back alone.
+    let mut gone = lock.clone();
+    gone.remove("weather");
+    assert_eq!(gone.installed().count(), 0);
+    gone.roll_back("weather", &"c".repeat(64));
+    assert_eq!(gone.installed().count(), 1);
     // Of other bytes nothing is known.
     back.roll_back("weather", &"d".repeat(64));
     assert!(back.plugins.is_empty());

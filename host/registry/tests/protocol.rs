@@ -15,7 +15,7 @@ fn reference(server: &DockerRegistry, version: &str) -> Reference {
     Reference::parse(&format!("oci://{}/acme/weather:{version}", server.address()), None).expect("an address")
 }
 
-async fn registry(server: &DockerRegistry, credentials: Option<Credentials>) -> Registry {
+async fn registry<'a>(server: &DockerRegistry, credentials: Option<Credentials<'a>>) -> Registry<'a> {
     Registry::new(&reference(server, "1").repository.host, credentials, settings()).await.expect("a client")
 }
 

@@ -1,8 +1,9 @@
 //! `plugin rollback`: restores the previous version with its grants.
 
-use super::report;
+use super::{lock_file, report};
 use anyhow::{Context, Result};
 use bub_config::Config;
+use bub_registry::Lock;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::plugin::PluginFiles;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
     let files = PluginFiles::new(&config, name)?;
     let bytes = files.previous_bytes()?;
+    lock_file::check_return(&config, name, &bytes)?;
     let host = Host::start(config, workspace, Box::new(Printer)).await?;
     let plugins = host.plugins();
     let unchanged = || format!("the version before of plugin `{name}` does not load, and nothing is changed");
@@ -24,6 +26,13 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     writeln!(out, "plugin `{name}`{}: sha256 {}", report::version(&candidate), candidate.digest)?;
     if let Some(now) = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User) {
         report::difference(&mut out, now, &candidate)?;
+    }
+    // First the lock, which admits both versions.
+    if Lock::path(&host.config.home).exists() {
+        Lock::change(&host.config.home, |lock| {
+            lock.roll_back(name, &candidate.digest);
+            Ok(())
+        })?;
     }
     files.restore(&bytes)?;
     host.grants.reload_now();
