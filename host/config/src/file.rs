@@ -3,8 +3,8 @@
 use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
 use super::{
-    Budget, Channel, McpServer, Plugin, PluginRegistry, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry, Token, Trusted,
-    Undo, mcp, serve,
+    Budget, Channel, McpServer, Plugin, PluginRegistry, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry,
+    Token, Trusted, Undo, mcp, serve,
 };
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
@@ -135,7 +135,10 @@ fn holds_key(text: &str) -> bool {
     }
     let table: toml::Table = text.parse().unwrap_or_default();
     // `[[tokens]]` holds hashes only, `[trust]` public keys, and `[registry]` names of secrets.
-    table.iter().filter(|(name, _)| !["tokens", "trust", "registry"].contains(&name.as_str())).any(|(name, value)| is_key(name, value))
+    table
+        .iter()
+        .filter(|(name, _)| !["tokens", "trust", "registry"].contains(&name.as_str()))
+        .any(|(name, value)| is_key(name, value))
 }
 
 /// The parser's message on one line; for an unknown key, the nearest known one instead of all.

@@ -39,7 +39,10 @@ impl PluginRegistry {
             host.parse::<Host>().context("`registry.secrets` of config.toml")?;
             bub_egress::secret::check_name(name).context("`registry.secrets` of config.toml")?;
         }
-        ensure!(self.timeout_seconds > 0, "`registry.timeout_seconds` of config.toml: `0` is not a positive whole number");
+        ensure!(
+            self.timeout_seconds > 0,
+            "`registry.timeout_seconds` of config.toml: `0` is not a positive whole number"
+        );
         Ok(())
     }
 

@@ -54,7 +54,8 @@ fn a_changed_file_is_reported_and_a_wrong_file_of_advisories_is_refused() {
     let found = plugin(&home, ["audit"]);
     let why = format!("plugin `notes` is not what was installed: plugins.lock has sha256 {digest}");
     assert!(found.code == Some(1) && found.stdout.contains(&why), "{found}");
-    for (text, why) in [("", "is not a file of advisories"), ("[{}]", "missing field `id`"), ("nonsense", "advisories")] {
+    for (text, why) in [("", "is not a file of advisories"), ("[{}]", "missing field `id`"), ("nonsense", "advisories")]
+    {
         let path = file(&home, "bad.json", text.as_bytes());
         plugin(&home, ["audit", "--advisories", path.to_str().expect("UTF-8")]).refuses(&[why, "bad.json"]);
     }

@@ -161,7 +161,8 @@ fn a_good_registry_of_the_same_kind_is_accepted() {
 
 #[test]
 fn a_registry_that_refuses_breaks_off_or_leads_elsewhere_is_one_line() {
-    let bearer = |realm: &str| response(401, &format!("www-authenticate: Bearer realm=\"{realm}\",service=\"x\"\r\n"), "");
+    let bearer =
+        |realm: &str| response(401, &format!("www-authenticate: Bearer realm=\"{realm}\",service=\"x\"\r\n"), "");
     let leads = |to: &str| response(302, &format!("location: {to}\r\n"), "");
     let long = "a".repeat(20 << 20);
     let cases = [
@@ -180,7 +181,9 @@ fn a_registry_that_refuses_breaks_off_or_leads_elsewhere_is_one_line() {
             c.only(response(401, "www-authenticate: Basic realm=\"x\"\r\n", ""))
         }),
         case("tokens are nowhere", "names no address for tokens", |c| c.only(bearer("nowhere"))),
-        case("tokens are elsewhere in the clear", "which is not over https", |c| c.only(bearer("http://example.com/token"))),
+        case("tokens are elsewhere in the clear", "which is not over https", |c| {
+            c.only(bearer("http://example.com/token"))
+        }),
         case("tokens are at a metadata service", "which is not a public address", |c| {
             c.only(bearer("https://169.254.169.254/token"))
         }),
@@ -210,8 +213,7 @@ fn a_login_that_gives_no_token_or_too_much_is_one_line() {
     ] {
         let victim = Victim::new();
         let tokens = Listener::new(move |_: &str| answer.clone());
-        let challenge =
-            response(401, &format!("www-authenticate: Bearer realm=\"{}/token\"\r\n", tokens.base()), "");
+        let challenge = response(401, &format!("www-authenticate: Bearer realm=\"{}/token\"\r\n", tokens.base()), "");
         victim.refuses_all(&[case("the login is wrong", why, |c| c.only(challenge.clone()))]);
     }
 }
@@ -273,7 +275,10 @@ fn content_that_is_not_what_it_says_is_one_line() {
             c.configure("component", json!({ "imports": [], "exports": ["wasi:cli/run@0.2.0"] }));
         }),
         case("a later contract", "which this host does not know", |c| {
-            c.configure("component", json!({ "imports": ["bub:tape/read@9.0.0"], "exports": ["bub:hooks/build-prompt@0.1.0"] }));
+            c.configure(
+                "component",
+                json!({ "imports": ["bub:tape/read@9.0.0"], "exports": ["bub:hooks/build-prompt@0.1.0"] }),
+            );
         }),
         case("a changed layer", "lies about the component", |c| *c.layer.last_mut().expect("bytes") ^= 1),
         case("half a layer", "as the component", |c| c.layer.truncate(100)),
@@ -315,12 +320,15 @@ fn signatures_that_are_wrong_are_one_line() {
         case("half a signature", "its signature is not one of minisign", |c| sign(c, &good[..good.len() / 2])),
         case("a long signature", "its signature is not one of minisign", |c| sign(c, &"x".repeat(100_000))),
         case("for other bytes", "is not for these bytes", |c| sign(c, &victim.signature("notes", "1.0.0", b"other"))),
-        case("for another plugin", "is signed as `memo`", |c| sign(c, &victim.signature("memo", "1.0.0", &victim.component))),
+        case("for another plugin", "is signed as `memo`", |c| {
+            sign(c, &victim.signature("memo", "1.0.0", &victim.component))
+        }),
         case("for another version", "is signed as version `0.1.0`", |c| {
             sign(c, &victim.signature("notes", "0.1.0", &victim.component));
         }),
         case("with a changed comment", "is not for these bytes", |c| {
-            let changed = victim.signature("notes", "0.1.0", &victim.component).replace("version:0.1.0", "version:1.0.0");
+            let changed =
+                victim.signature("notes", "0.1.0", &victim.component).replace("version:0.1.0", "version:1.0.0");
             sign(c, &changed);
         }),
         case("by an unknown key that is not there", "comes without the key", |c| sign(c, by_other.as_str())),

@@ -32,7 +32,8 @@ fn a_plugin_is_published_added_upgraded_and_rolled_back_with_its_signer_and_gran
 
     // Nobody has named the key: its id is shown and kept.
     let said = does(&home, ["add", "notes@1.0.0", "--yes"]);
-    for words in ["its author says that it wants: hook:build-prompt", "which is not in `[trust.keys]`", "is there now"] {
+    for words in ["its author says that it wants: hook:build-prompt", "which is not in `[trust.keys]`", "is there now"]
+    {
         assert!(said.contains(words), "{words}\n{said}");
     }
     answers(&home, true);
@@ -132,7 +133,10 @@ fn a_private_registry_gets_credentials_from_a_secret_that_is_bound_to_it() {
     make_project(&home, &component("1.0.0", &[HOOK]));
     let refused = plugin(&home, ["publish", "--to", &to, "--unsigned"]);
     assert_eq!(refused.code, Some(1), "{refused}");
-    assert!(refused.stderr.contains("wants credentials: store `USER:PASSWORD` by `bub-wasm secret set NAME"), "{refused}");
+    assert!(
+        refused.stderr.contains("wants credentials: store `USER:PASSWORD` by `bub-wasm secret set NAME"),
+        "{refused}"
+    );
     home.configure(&format!("[registry.secrets]\n\"{}\" = \"acme\"", server.address()));
     plugin(&home, ["add", &format!("{to}:1.0.0")]).refuses(&["there is no secret `acme`", "bub-wasm secret set acme"]);
     let value = format!("me:{PASSWORD}");

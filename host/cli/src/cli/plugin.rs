@@ -12,7 +12,6 @@ mod grants;
 mod incoming;
 mod install;
 mod key;
-mod lock_file;
 mod mend;
 mod new;
 mod pending_plugins;
@@ -36,7 +35,7 @@ use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::{Host, introspection};
-use bub_runtime::plugin::{Plugin, PluginSet};
+use bub_runtime::plugin::{Plugin, PluginSet, plugin_lock};
 use bub_runtime::plugin_sharing::SharedChange;
 use std::io::Write;
 use std::path::Path;
@@ -177,7 +176,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let (home, file, named) = (config.home.clone(), config.file(), arguments.command.named());
     let outcome = execute(arguments.command, config, workspace).await;
     if outcome.is_ok() {
-        lock_file::note_grants(&home, &file)?;
+        plugin_lock::note_grants(&home, &file)?;
     }
     let Some(change) = change else { return outcome };
     // Also behind an error: what was done before it is active here.
@@ -239,16 +238,16 @@ async fn run_loaded(command: LoadedCommand, host: &Host) -> Result<()> {
             grants::grant(&mut out, host, find(&plugins, &name)?, &grants, follow)?;
         }
         LoadedCommand::Revoke { name, grants } => grants::revoke(&mut out, host, find(&plugins, &name)?, &grants)?,
-        LoadedCommand::Unquarantine { name } => match host.lift_quarantine(&name).await?
-            + lock_file::lift_quarantine(&host.config.home, &name)?
-        {
-            0 => {
-                let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
-                let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));
-                bail!("plugin `{name}` is not in quarantine{hint}");
+        LoadedCommand::Unquarantine { name } => {
+            match host.lift_quarantine(&name).await? + plugin_lock::lift_quarantine(&host.config.home, &name)? {
+                0 => {
+                    let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
+                    let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));
+                    bail!("plugin `{name}` is not in quarantine{hint}");
+                }
+                _ => writeln!(out, "plugin `{name}` is no longer in quarantine")?,
             }
-            _ => writeln!(out, "plugin `{name}` is no longer in quarantine")?,
-        },
+        }
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ impl ComponentWorld {
     /// The bytes are no component, or it has two manifests.
     pub fn read(component: &[u8]) -> Result<Self> {
         let outline = Outline::read(component);
-        ensure!(outline.is_whole, "it is no component");
+        ensure!(outline.is_whole && wasmparser::Parser::is_component(component), "it is no component");
         if outline.has_two_manifests {
             bail!("it has two sections `bub:manifest`");
         }

@@ -26,9 +26,10 @@ struct Problem {
 
 /// Prints what is wrong, and quarantines what an advisory lists; the exit code is 1 if there is anything.
 pub(super) fn run(arguments: Arguments, config: &Config) -> Result<ExitCode> {
-    let file = arguments.advisories.or_else(|| config.trust.advisories.clone());
+    let configured = || config.trust.advisories.as_ref().map(|file| config.home.join(file));
+    let file = arguments.advisories.or_else(configured);
     let advisories = match &file {
-        Some(file) => Advisories::read(&config.home.join(file))?,
+        Some(file) => Advisories::read(file)?,
         None => Advisories::default(),
     };
     let lock = Lock::read(&config.home)?;

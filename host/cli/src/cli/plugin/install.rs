@@ -68,7 +68,8 @@ pub(super) async fn install(
     };
     let is_undecided = earlier == Earlier::Kept && matches!(decision, Decision::Nothing) && !choice.is_made();
     if (matches!(decision, Decision::Leave) || is_undecided) && !is_there {
-        let why = if is_undecided { ": it wants more than the version before; --yes or --keep-grants decides" } else { "" };
+        let why =
+            if is_undecided { ": it wants more than the version before; --yes or --keep-grants decides" } else { "" };
         writeln!(out, "`{shown}` is not added{why}")?;
         return Ok(Installed::No);
     }

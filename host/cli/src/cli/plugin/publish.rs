@@ -6,7 +6,7 @@ use super::{key, registry, test};
 use anyhow::{Context, Result, ensure};
 use bub_config::Config;
 use bub_registry::manifest::World;
-use bub_registry::{Publication, PublicKey, Reference, Repository, SCHEME, Signature};
+use bub_registry::{PublicKey, Publication, Reference, Repository, SCHEME, Signature};
 use bub_runtime::guest::SERVED;
 use bub_runtime::plugin::{ComponentWorld, Manifest, bytes_of};
 use bub_system::files::read_regular;
@@ -101,7 +101,9 @@ pub(super) async fn run(arguments: Arguments, config: Config) -> Result<ExitCode
 /// Prints what is pushed.
 fn describe(out: &mut impl Write, publication: &Publication<'_>, key: Option<&PublicKey>) -> Result<()> {
     let size = bytes(publication.component.len() as u64);
-    let readme = publication.readme.map_or("no README.md".to_owned(), |text| format!("a README of {}", bytes(text.len() as u64)));
+    let readme = publication
+        .readme
+        .map_or("no README.md".to_owned(), |text| format!("a README of {}", bytes(text.len() as u64)));
     writeln!(out, "component {size}, {} imports, {readme}", publication.world.imports.len())?;
     match key {
         Some(key) => writeln!(out, "signed by key {}, public key {key}", key.id())?,

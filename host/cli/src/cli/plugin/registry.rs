@@ -98,7 +98,9 @@ fn check_version(config: &Config, name: &str, wanted: &Reference, found: &Artifa
     let Some(locked) = lock.plugins.get(name) else { return Ok(()) };
     let known = std::iter::once(locked).chain(locked.before.as_deref());
     for known in known.filter(|known| known.source == found.reference.to_string()) {
-        let Some(before) = known.manifest.as_deref().filter(|before| *before != found.digest.to_string()) else { continue };
+        let Some(before) = known.manifest.as_deref().filter(|before| *before != found.digest.to_string()) else {
+            continue;
+        };
         ensure!(
             wanted.digest.is_some(),
             "`{}` was {before} when it was installed and is {} now: a version does not change; to install it all the \
@@ -126,7 +128,8 @@ fn check_claims(artifact: &Artifact, claimed: Option<&Manifest>, bytes: &[u8]) -
     let Some(claimed) = claimed else { return Ok(()) };
     let manifest = actual.manifest.as_deref().map(|text| Manifest::parse(text.as_bytes())).transpose()?;
     let manifest = manifest.context("it has no manifest, and its annotations say that it has one")?;
-    if let Some(hidden) = manifest.wants.iter().find(|want| !claimed.wants.iter().any(|said| said.grant == want.grant)) {
+    if let Some(hidden) = manifest.wants.iter().find(|want| !claimed.wants.iter().any(|said| said.grant == want.grant))
+    {
         bail!("it wants `{}`, which its annotations do not say", one_line(hidden.grant.as_str()));
     }
     ensure!(

@@ -4,7 +4,6 @@ use super::gate;
 use anyhow::Result;
 use bub_config::Config;
 use bub_permissions::shell_word;
-use bub_registry::Lock;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::plugin;
@@ -29,12 +28,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
         gate::released(host, plugin)
     });
     files.remove()?;
-    if Lock::path(&home).exists() {
-        Lock::change(&home, |lock| {
-            lock.remove(name);
-            Ok(())
-        })?;
-    }
+    plugin::plugin_lock::note_removal(&home, name)?;
     let mut out = std::io::stdout();
     writeln!(out, "plugin `{name}` is removed with its grants; to restore both: bub-wasm plugin rollback {name}")?;
     if let Some(calls) = &released {

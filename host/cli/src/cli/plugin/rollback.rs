@@ -1,13 +1,13 @@
 //! `plugin rollback`: restores the previous version with its grants.
 
-use super::{lock_file, report};
+use super::report;
 use anyhow::{Context, Result};
 use bub_config::Config;
-use bub_registry::Lock;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::plugin::PluginFiles;
 use bub_runtime::plugin::Source;
+use bub_runtime::plugin::plugin_lock;
 use bub_types::text::one_line;
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
     let files = PluginFiles::new(&config, name)?;
     let bytes = files.previous_bytes()?;
-    lock_file::check_return(&config, name, &bytes)?;
+    plugin_lock::check_return(&config, name, &bytes)?;
     let host = Host::start(config, workspace, Box::new(Printer)).await?;
     let plugins = host.plugins();
     let unchanged = || format!("the version before of plugin `{name}` does not load, and nothing is changed");
@@ -28,12 +28,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
         report::difference(&mut out, now, &candidate)?;
     }
     // First the lock, which admits both versions.
-    if Lock::path(&host.config.home).exists() {
-        Lock::change(&host.config.home, |lock| {
-            lock.roll_back(name, &candidate.digest);
-            Ok(())
-        })?;
-    }
+    plugin_lock::note_return(&host.config.home, name, &candidate.digest)?;
     files.restore(&bytes)?;
     host.grants.reload_now();
     let given: Vec<String> =

@@ -19,12 +19,7 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
             Value::Null,
             "name of the secret with the credentials for a registry, `USER:PASSWORD` or a token",
         ),
-        key(
-            "registry.timeout_seconds",
-            120,
-            registry.timeout_seconds,
-            "seconds that a request to a registry may take",
-        ),
+        key("registry.timeout_seconds", 120, registry.timeout_seconds, "seconds that a request to a registry may take"),
         key("trust.require", false, trust.require, "whether every plugin of a file needs a signature of a trusted key"),
         key(
             "trust.advisories",
@@ -45,7 +40,12 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
             Value::Null,
             "last day (UTC) on which it may sign what is installed, as in `\"2027-01-31\"`",
         ),
-        key("trust.keys.NAME.revoked", false, Value::Null, "whether nothing that the key has signed is loaded any more"),
+        key(
+            "trust.keys.NAME.revoked",
+            false,
+            Value::Null,
+            "whether nothing that the key has signed is loaded any more",
+        ),
         key("trust.plugins.NAME.require", Value::Null, Value::Null, "as `trust.require`, for one plugin"),
         key("trust.plugins.NAME.signer", Value::Null, Value::Null, "name of the only key that may sign the plugin"),
     ]
