@@ -6,7 +6,7 @@
 use crate::{Digest, Locked};
 use anyhow::{Context, Result, ensure};
 use bub_system::files::read_regular;
-use bub_types::text::{cause, clipped, one_line};
+use bub_types::text::{clipped, one_line};
 use semver::Version;
 use serde::Deserialize;
 use std::path::Path;
@@ -101,7 +101,7 @@ impl Advisories {
     /// It is neither.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let text = std::str::from_utf8(bytes).context("it is not UTF-8")?;
-        let wrong = |error: serde_json::Error| anyhow::anyhow!("{}", one_line(&cause(&error)));
+        let wrong = |error: serde_json::Error| anyhow::anyhow!("{}", one_line(&error.to_string()));
         let all = match text.trim_start().starts_with('[') {
             true => serde_json::from_str(text).map_err(wrong)?,
             false => vec![serde_json::from_str(text).map_err(wrong)?],

@@ -116,14 +116,7 @@ impl Registry<'_> {
     pub async fn is_there(&self, publication: &Publication<'_>) -> Result<Option<Digest>> {
         let reference = &publication.reference;
         let version = reference.version.as_deref().context("it has no version")?;
-        let path = &reference.repository.path;
-        let tags = match self.tags(path).await {
-            Ok(tags) => tags,
-            // The first version makes the repository.
-            Err(error) if error.to_string().contains(" has no `") => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        if !tags.iter().any(|tag| tag == version) {
+        if !self.has(&reference.repository.path, version).await? {
             return Ok(None);
         }
         let there = self.describe(reference).await?;

@@ -3,7 +3,7 @@
 
 use crate::Digest;
 use anyhow::{Context, Result, bail, ensure};
-use bub_types::text::{cause, escaped, one_line};
+use bub_types::text::{escaped, one_line};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ impl ImageManifest {
         let manifest: Self = match serde_json::from_slice(bytes) {
             Ok(manifest) => manifest,
             Err(_) if is_index(bytes) => bail!("it is an index of several images, and not a component"),
-            Err(error) => bail!("its manifest is not one of an image: {}", one_line(&cause(&error))),
+            Err(error) => bail!("its manifest is not one of an image: {}", one_line(&error.to_string())),
         };
         ensure!(manifest.schema_version == 2, "its manifest has the version {}, not 2", manifest.schema_version);
         if let Some(media_type) = manifest.media_type.as_deref().filter(|found| *found != MANIFEST_TYPE) {
@@ -196,8 +196,9 @@ impl WasmConfig {
     ///
     /// It is something else.
     pub fn parse(bytes: &[u8], layer: &Descriptor) -> Result<Self> {
-        let config: Self = serde_json::from_slice(bytes)
-            .map_err(|error| anyhow::anyhow!("its configuration is not understood: {}", one_line(&cause(&error))))?;
+        let config: Self = serde_json::from_slice(bytes).map_err(|error| {
+            anyhow::anyhow!("its configuration is not understood: {}", one_line(&error.to_string()))
+        })?;
         ensure!(
             config.architecture == "wasm",
             "it is made for `{}`, not for WebAssembly: plugins are not distributed as machine code",

@@ -207,6 +207,21 @@ impl<'a> Registry<'a> {
         Ok(tags.into_iter().filter(|tag| is_tag(tag)).collect())
     }
 
+    /// Whether the registry has something under that tag.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be reached, or does not say.
+    pub(crate) async fn has(&self, path: &str, tag: &str) -> Result<bool> {
+        let call = Call::new(Method::HEAD, self.url(&format!("{path}/manifests/{tag}"))?);
+        let response = self.call(&call.header(ACCEPT, MANIFEST_TYPE)?, &push_scope(path)).await?;
+        match response.status() {
+            StatusCode::NOT_FOUND => Ok(false),
+            status if status.is_success() => Ok(true),
+            _ => Err(self.transport.refusal(response, &format!("`{path}:{tag}`")).await),
+        }
+    }
+
     /// The repositories of the registry.
     ///
     /// # Errors

@@ -160,6 +160,23 @@ fn a_good_registry_of_the_same_kind_is_accepted() {
 }
 
 #[test]
+fn a_component_without_annotations_as_other_tools_push_it_is_accepted() {
+    let victim = Victim::new();
+    let mut content = Content::new(&victim.component);
+    // As `wkg oci push` writes it: no annotations, an author and a target of `null`, and no media type of its own.
+    content.manifest.as_object_mut().expect("an object").retain(|key, _| key != "annotations" && key != "mediaType");
+    content.configure("author", Value::Null);
+    let mut config: Value = serde_json::from_slice(&content.config).expect("JSON");
+    config["component"]["target"] = Value::Null;
+    content.set_config(&config);
+    let server = Listener::new(move |request: &str| content.respond(request));
+    let host = server.base().replace("http://", "");
+    let said = does(&victim.home, ["add", &format!("oci://{host}/acme/notes:1.0.0"), "--yes"]);
+    assert!(!said.contains("its author says") && said.contains("it replaces version 0.9.0"), "{said}");
+    answers(&victim.home, true);
+}
+
+#[test]
 fn a_registry_that_refuses_breaks_off_or_leads_elsewhere_is_one_line() {
     let bearer =
         |realm: &str| response(401, &format!("www-authenticate: Bearer realm=\"{realm}\",service=\"x\"\r\n"), "");

@@ -1,8 +1,14 @@
 //! Where a signature is required, nothing unsigned, re-signed or changed is loaded: at `add` and at each start.
 
 use super::*;
+use crate::serve::{echo, serve};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 const HOOK: &str = "hook:build-prompt";
+
+/// How long a test waits for `serve`.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Writes `component` as a file that is signed with that key file, and returns its path.
 #[track_caller]
@@ -14,15 +20,21 @@ fn signed(home: &Home, component: &[u8], key: &std::path::Path) -> String {
     path
 }
 
+/// Makes a home require signatures, and installs `notes` 1.0.0. Returns the file of the key.
+fn require(home: &Home) -> PathBuf {
+    let (file, public) = key(home, "acme.key");
+    trust(home, "acme", &public);
+    home.configure("[trust]\nrequire = true");
+    let path = signed(home, &component("1.0.0", &[HOOK]), &file);
+    let said = does(home, ["add", &path, "--yes"]);
+    assert!(said.contains("signed by `acme`"), "{said}");
+    file
+}
+
 /// A home that requires signatures, with `notes` 1.0.0 installed.
 fn requiring() -> (Home, PathBuf) {
     let home = new();
-    let (file, public) = key(&home, "acme.key");
-    trust(&home, "acme", &public);
-    home.configure("[trust]\nrequire = true");
-    let path = signed(&home, &component("1.0.0", &[HOOK]), &file);
-    let said = does(&home, ["add", &path, "--yes"]);
-    assert!(said.contains("signed by `acme`"), "{said}");
+    let file = require(&home);
     answers(&home, true);
     (home, file)
 }
@@ -136,20 +148,44 @@ fn a_change_of_signer_is_followed_only_by_name() {
 
 #[test]
 fn serve_unloads_a_plugin_whose_key_is_revoked_and_keeps_one_whose_file_is_changed() {
-    let (home, _) = requiring();
-    let served = home.served();
-    let answer = |text: &str| {
-        let said = served.serve.post("/v1/turns", &json!({ "content": text }));
-        said["model_output"].as_str().unwrap_or_default().to_owned()
-    };
-    assert_eq!(answer("hi"), "HI");
-    fs::write(installed(&served.home), component("1.0.0", &[HOOK, "tape:read"])).expect("it is ours");
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    assert_eq!(answer("hi"), "HI");
-    served.home.configure("[trust.keys.acme]\nrevoked = true");
-    let begun = std::time::Instant::now();
-    while answer("hi") != "hi" {
-        assert!(begun.elapsed().as_secs() < 30, "it is still called");
-        std::thread::sleep(std::time::Duration::from_millis(200));
+    let (home, model) = (crate::home().strict(), echo());
+    require(&home);
+    let serve = serve(&home, &model);
+    let answer = || serve.post("/v1/turns", &json!({ "content": "hi" }))["model_output"].clone();
+    assert_eq!(answer(), "you said: HI");
+    let good = fs::read(installed(&home)).expect("it is installed");
+    fs::write(installed(&home), component("1.0.0", &[HOOK, "tape:read"])).expect("it is ours");
+    // `GET /v1/plugins` names what did not load.
+    let begun = Instant::now();
+    while !serve.get("/v1/plugins").to_string().contains("its content is not what was installed") {
+        assert!(begun.elapsed() < PATIENCE, "the changed file is not noticed");
+        sleep(Duration::from_millis(50));
     }
+    assert_eq!(answer(), "you said: HI");
+    fs::write(installed(&home), good).expect("it is ours");
+    home.configure("[trust.keys.acme]\nrevoked = true");
+    let begun = Instant::now();
+    while answer() != "you said: hi" {
+        assert!(begun.elapsed() < PATIENCE, "it is still called");
+        sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn an_upload_takes_the_place_of_no_signed_plugin() {
+    let (home, model) = (crate::home().strict(), echo());
+    require(&home);
+    let second = component("2.0.0", &[HOOK]);
+    let digest = crate::plugin_add::sha256(&second);
+    let upload = |why: &str| {
+        let serve = serve(&home, &model);
+        let inspect = serve.ask("POST", "/v1/plugins/inspect?name=notes");
+        inspect.header("content-type", "application/wasm").body(&second).send().ok();
+        serve.ask("POST", "/v1/plugins/notes/add").json(&json!({ "digest": digest })).send().refused(400, why);
+    };
+    upload("needs a signature");
+    home.configure("[trust]\nrequire = false");
+    upload("is signed by key");
+    assert_eq!(lock(&home).plugins["notes"].version.as_deref(), Some("1.0.0"));
+    assert_eq!(fs::read(installed(&home)).expect("it is there"), component("1.0.0", &[HOOK]));
 }
