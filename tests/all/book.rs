@@ -57,6 +57,7 @@ pages! {
     guide_plugins: "docs/src/guide/plugins.md",
     guide_postgresql: "docs/src/guide/postgresql.md",
     guide_quarantine: "docs/src/guide/quarantine.md",
+    guide_registries: "docs/src/guide/registries.md",
     guide_retention: "docs/src/guide/retention.md",
     guide_scripts: "docs/src/guide/scripts.md",
     guide_secrets: "docs/src/guide/secrets.md",

@@ -87,6 +87,7 @@ mod provenance;
 mod proxies;
 mod quarantine;
 mod reference;
+mod registry;
 mod run;
 mod sandbox;
 mod sandbox_network;

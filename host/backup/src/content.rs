@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Files of the home that are kept as they are.
-const FILES: &[&str] = &["config.toml", "version", "quarantine/breakers.json"];
+const FILES: &[&str] = &["config.toml", "version", "plugins.lock", "quarantine/breakers.json"];
 
 /// Directories that are kept with all files in them.
 const DIRECTORIES: &[&str] = &["plugins", "mcp", "sessions", "usage", "history"];

@@ -50,7 +50,7 @@ pub(crate) fn open(sealed: &[u8], passphrase: &str) -> Result<Vec<u8>> {
 
 fn key(passphrase: &str, salt: &[u8], cost: u8) -> Result<LessSafeKey> {
     let mut key = [0; 32];
-    let params = Params::new(cost, 8, 1).map_err(|error| anyhow!("scrypt refuses its parameters: {error}"))?;
+    let params = Params::new(cost, 8, 1, 32).map_err(|error| anyhow!("scrypt refuses its parameters: {error}"))?;
     scrypt::scrypt(passphrase.as_bytes(), salt, &params, &mut key)
         .map_err(|error| anyhow!("scrypt refuses its parameters: {error}"))?;
     let key = UnboundKey::new(&CHACHA20_POLY1305, &key).map_err(|_| anyhow!("the key has the wrong length"))?;

@@ -3,8 +3,8 @@
 use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
 use super::{
-    Budget, Channel, McpServer, Plugin, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry, Token, Trusted,
-    Undo, mcp, serve,
+    Budget, Channel, McpServer, Plugin, PluginRegistry, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry,
+    Token, Trusted, Undo, mcp, serve,
 };
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
@@ -66,6 +66,8 @@ pub(super) struct File {
     pub(super) quotas: Quotas,
     pub(super) prices: Prices,
     pub(super) telemetry: Telemetry,
+    pub(super) registry: PluginRegistry,
+    pub(super) trust: bub_registry::Trust,
 }
 
 impl File {
@@ -112,6 +114,8 @@ impl File {
         self.process.check()?;
         self.undo.check()?;
         self.quotas.check()?;
+        self.registry.check()?;
+        self.trust.check()?;
         serve::check_tokens(&self.tokens)
     }
 }
@@ -130,8 +134,11 @@ fn holds_key(text: &str) -> bool {
         }
     }
     let table: toml::Table = text.parse().unwrap_or_default();
-    // `[[tokens]]` holds hashes only.
-    table.iter().filter(|(name, _)| *name != "tokens").any(|(name, value)| is_key(name, value))
+    // `[[tokens]]` holds hashes only, `[trust]` public keys, and `[registry]` names of secrets.
+    table
+        .iter()
+        .filter(|(name, _)| !["tokens", "trust", "registry"].contains(&name.as_str()))
+        .any(|(name, value)| is_key(name, value))
 }
 
 /// The parser's message on one line; for an unknown key, the nearest known one instead of all.

@@ -19,6 +19,7 @@ mod load;
 mod mcp;
 mod merge_reload;
 mod paths;
+mod plugin_registry;
 mod plugins;
 mod policy;
 mod prices;
@@ -52,9 +53,10 @@ pub use format::AnswerFormat;
 pub use home_version::{HOME_VERSION, downgrade, home_version};
 pub use keys::{TypedKey, typed_keys};
 pub use limits::Limits;
-pub use load::{read_plugins, read_process, verbosity};
+pub use load::{read_plugins, read_process, read_trust, verbosity};
 pub use mcp::{MCP_PROTOCOLS, McpEffect, McpServer, McpTransport, check_mcp_name};
 pub use merge_reload::RestartRequired;
+pub use plugin_registry::PluginRegistry;
 pub use plugins::{OnFault, Plugin, PluginStore, Trusted};
 pub use policy::Policy;
 pub use prices::Prices;
@@ -172,6 +174,10 @@ pub struct Config {
     pub quotas: Quotas,
     /// The export of traces, metrics and logs.
     pub telemetry: Telemetry,
+    /// The registries that plugins come from.
+    pub registry: PluginRegistry,
+    /// Whose plugins are loaded.
+    pub trust: bub_registry::Trust,
 }
 
 /// `[budget]`.

@@ -181,6 +181,8 @@ impl Config {
             unread,
             tokens: file.tokens,
             quotas: file.quotas,
+            registry: file.registry,
+            trust: file.trust,
             telemetry,
         })
     }
@@ -209,6 +211,15 @@ pub fn read_process(path: &Path) -> Result<Process> {
     let process = File::read(path)?.process;
     process.check()?;
     Ok(process)
+}
+
+/// Reads `[trust]` alone, which may change while the program runs.
+///
+/// # Errors
+///
+/// The file cannot be read, or a key of it is wrong.
+pub fn read_trust(path: &Path) -> Result<bub_registry::Trust> {
+    Ok(File::read(path)?.trust)
 }
 
 /// Path of the running executable. `/proc/self/exe` is preferred: an update may have replaced the file, and compiled

@@ -1,7 +1,9 @@
 //! A configuration for trying a plugin, without the user's keys, budgets and servers.
 
 use super::connection::Connection;
-use super::{Budget, Config, DebounceDefaults, Plugin, Prices, Process, Quotas, Serve, TapeSettings, Telemetry};
+use super::{
+    Budget, Config, DebounceDefaults, Plugin, PluginRegistry, Prices, Process, Quotas, Serve, TapeSettings, Telemetry,
+};
 use anyhow::Result;
 use bub_tape::Durability;
 use std::collections::BTreeMap;
@@ -80,6 +82,8 @@ impl Config {
             tokens: Vec::new(),
             quotas: Quotas::default(),
             telemetry: Telemetry::default(),
+            registry: PluginRegistry::default(),
+            trust: bub_registry::Trust::default(),
             home: trial.home,
         })
     }

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use bub_config::{Config, Scope};
 use bub_permissions::Grants;
 use bub_runtime::host::{Host, grant_edit, introspection};
-use bub_runtime::plugin::{MAX_FILE, Plugin, PluginFiles, PluginSet, Source, digest};
+use bub_runtime::plugin::{MAX_FILE, Plugin, PluginFiles, PluginSet, Source, digest, plugin_lock};
 use bub_runtime::plugin_sharing::SharedChange;
 use bub_types::suggest;
 use bub_types::text::one_line;
@@ -137,6 +137,9 @@ struct AddRequest {
     grants: Vec<String>,
 }
 
+/// The source of an uploaded component, in plugins.lock.
+const UPLOADED: &str = "upload";
+
 /// `POST /v1/plugins/{name}/add`: installs an inspected component with these grants and no others.
 pub(super) async fn add(
     Caller { api, bearer }: Caller,
@@ -163,6 +166,9 @@ async fn add_inspected(api: Arc<Api>, name: String, request: AddRequest) -> Resu
     }
     let is_there = installed(&host.plugins(), &name).is_some_and(|before| before.digest == request.digest);
     if !is_there {
+        plugin_lock::check_unsigned(&host.config, &name, &request.digest).map_err(invalid)?;
+        let version = &candidate.plugin.manifest.version;
+        plugin_lock::note_unsigned(&host.config.home, &name, UPLOADED, &request.digest, version)?;
         files.install(&candidate.bytes)?;
     }
     let grants = grants.into_iter().collect::<Grants>();
@@ -248,8 +254,10 @@ async fn restore_previous(api: Arc<Api>, name: String) -> Result<Json<Value>, Ap
         return Err(ApiError::not_found("no earlier version of this plugin is kept"));
     }
     let bytes = files.previous_bytes()?;
+    plugin_lock::check_return(&host.config, &name, &bytes).map_err(invalid)?;
     let plugin = host.probe(&name, &bytes).await.map_err(invalid)?;
     host.plugins().would_take(&plugin).map_err(invalid)?;
+    plugin_lock::note_return(&host.config.home, &name, &plugin.digest)?;
     files.restore(&bytes)?;
     host.grants.reload_now();
     end(&host, change, &name).await?;
@@ -317,6 +325,9 @@ async fn begin(api: &Api) -> Result<(Arc<Host>, Option<SharedChange>), ApiError>
 /// The database does not answer: the change is active in this home alone.
 async fn end(host: &Arc<Host>, change: Option<SharedChange>, name: &str) -> Result<(), ApiError> {
     refresh(host).await;
+    if let Err(error) = plugin_lock::note_grants(&host.config.home, &host.config.file()) {
+        tracing::warn!("{}", one_line(&format!("{error:#}")));
+    }
     let Some(change) = change else { return Ok(()) };
     let unavailable = |error: anyhow::Error| {
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_shared", one_line(&format!("{error:#}")))

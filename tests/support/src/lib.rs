@@ -5,6 +5,7 @@
 
 pub mod anthropic;
 mod chance;
+pub mod docker_registry;
 pub mod fuzz;
 pub mod golden;
 pub mod postgres;

@@ -1,6 +1,7 @@
 //! `plugin`: lists, grants, installs, checks and removes plugins.
 
 mod add;
+mod audit;
 mod check;
 mod dev;
 mod fetch;
@@ -8,18 +9,25 @@ mod fixtures;
 mod gate;
 mod grant_prompt;
 mod grants;
+mod incoming;
+mod install;
+mod key;
 mod mend;
 mod new;
 mod pending_plugins;
 mod project;
+mod publish;
 mod record;
+mod registry;
 mod remove;
 mod report;
 mod rollback;
+mod search;
 mod share;
 mod show;
 mod test;
 mod trust;
+mod upgrade;
 
 use super::text;
 use crate::cli::progress;
@@ -27,7 +35,7 @@ use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::{Host, introspection};
-use bub_runtime::plugin::{Plugin, PluginSet};
+use bub_runtime::plugin::{Plugin, PluginSet, plugin_lock};
 use bub_runtime::plugin_sharing::SharedChange;
 use std::io::Write;
 use std::path::Path;
@@ -53,6 +61,20 @@ enum Command {
     Dev(dev::Arguments),
     /// Install a component as a plugin: show what it requests, and ask which grants to give
     Add(add::Arguments),
+    /// Find plugins in a registry
+    Search(search::Arguments),
+    /// List plugins from registries that have a newer version
+    Outdated,
+    /// Install newer versions of plugins from registries, with the grants that they held
+    Upgrade(upgrade::Arguments),
+    /// Compare installed plugins with plugins.lock and with a file of advisories, and quarantine what is listed
+    Audit(audit::Arguments),
+    /// Build, test, sign and push the project of a plugin to a registry
+    Publish(publish::Arguments),
+    /// Make a key that signs plugins
+    Key(key::NewKey),
+    /// Sign a component file, for those who add it as a file
+    Sign(key::Sign),
     /// Test a plugin in a sandbox with sample turns, and report violations of its contract
     Check(check::Arguments),
     /// Build the project of a plugin, run its tests, check the component and make recorded calls again
@@ -82,7 +104,7 @@ impl Command {
     /// Whether it changes plugins, so that other workers have to learn of it.
     fn changes_plugins(&self) -> bool {
         match self {
-            Self::Add(_) | Self::Remove { .. } | Self::Rollback { .. } | Self::Share { .. } => true,
+            Self::Add(_) | Self::Upgrade(_) | Self::Remove { .. } | Self::Rollback { .. } | Self::Share { .. } => true,
             Self::Trust(arguments) => arguments.changes(),
             Self::Loaded(LoadedCommand::Grant { .. } | LoadedCommand::Revoke { .. }) => true,
             _ => false,
@@ -92,6 +114,7 @@ impl Command {
     /// The plugin that it names, which is stored for all workers whether it changed or not.
     fn named(&self) -> Option<String> {
         match self {
+            Self::Upgrade(arguments) => arguments.name().map(str::to_owned),
             Self::Remove { name }
             | Self::Rollback { name }
             | Self::Share { name }
@@ -150,8 +173,11 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         return execute(arguments.command, config, workspace).await;
     }
     let (config, change) = SharedChange::begin(config).await?;
-    let (home, named) = (config.home.clone(), arguments.command.named());
+    let (home, file, named) = (config.home.clone(), config.file(), arguments.command.named());
     let outcome = execute(arguments.command, config, workspace).await;
+    if outcome.is_ok() {
+        plugin_lock::note_grants(&home, &file)?;
+    }
     let Some(change) = change else { return outcome };
     // Also behind an error: what was done before it is active here.
     let named = named.filter(|_| outcome.is_ok());
@@ -168,6 +194,13 @@ async fn execute(command: Command, config: Config, workspace: &Path) -> Result<E
         Command::New(arguments) => new::run(arguments),
         Command::Dev(arguments) => dev::run(arguments, config, workspace).await,
         Command::Add(arguments) => add::run(arguments, config, workspace).await,
+        Command::Search(arguments) => search::run(arguments, config).await,
+        Command::Outdated => upgrade::outdated(config).await,
+        Command::Upgrade(arguments) => upgrade::run(arguments, config, workspace).await,
+        Command::Audit(arguments) => audit::run(arguments, &config),
+        Command::Publish(arguments) => publish::run(arguments, config).await,
+        Command::Key(arguments) => key::new(arguments),
+        Command::Sign(arguments) => key::sign(arguments),
         Command::Check(arguments) => check::run(arguments, config, workspace).await,
         Command::Test(arguments) => test::run(arguments, config).await,
         Command::Record(arguments) => record::run(arguments, config, workspace).await,
@@ -205,14 +238,16 @@ async fn run_loaded(command: LoadedCommand, host: &Host) -> Result<()> {
             grants::grant(&mut out, host, find(&plugins, &name)?, &grants, follow)?;
         }
         LoadedCommand::Revoke { name, grants } => grants::revoke(&mut out, host, find(&plugins, &name)?, &grants)?,
-        LoadedCommand::Unquarantine { name } => match host.lift_quarantine(&name).await? {
-            0 => {
-                let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
-                let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));
-                bail!("plugin `{name}` is not in quarantine{hint}");
+        LoadedCommand::Unquarantine { name } => {
+            match host.lift_quarantine(&name).await? + plugin_lock::lift_quarantine(&host.config.home, &name)? {
+                0 => {
+                    let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
+                    let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));
+                    bail!("plugin `{name}` is not in quarantine{hint}");
+                }
+                _ => writeln!(out, "plugin `{name}` is no longer in quarantine")?,
             }
-            _ => writeln!(out, "plugin `{name}` is no longer in quarantine")?,
-        },
+        }
     }
     Ok(())
 }

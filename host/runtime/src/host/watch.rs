@@ -63,7 +63,7 @@ impl Host {
     /// dropped.
     pub fn watch(self: &Arc<Self>) -> Watch {
         let host = self.clone();
-        self.watch_with(vec![self.config.file()], move || {
+        self.watch_with(vec![self.config.file(), bub_registry::Lock::path(&self.config.home)], move || {
             let host = host.clone();
             async move { host.refresh().await }
         })

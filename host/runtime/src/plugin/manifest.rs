@@ -90,12 +90,12 @@ impl Manifest {
         outline.manifest.map(Self::parse).transpose()
     }
 
-    /// The manifest of a component's custom section.
+    /// The manifest in the text of a component's custom section.
     ///
     /// # Errors
     ///
     /// The section is no manifest.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self> {
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
         if bytes.len() > MAX_BYTES {
             bail!("its manifest has more than {} KiB", MAX_BYTES >> 10);
         }

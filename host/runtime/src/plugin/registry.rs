@@ -7,6 +7,7 @@ use super::embedded::{EMBEDDED, is_embedded};
 use super::load::{Candidate, Component, LoadContext, load};
 use super::loaded::{Plugin, Source};
 use super::mcp::{MCP_GUEST, McpSupply};
+use super::signature_gate::SignatureGate;
 use anyhow::{Result, bail};
 use bub_config::Limits;
 use bub_config::OnFault;
@@ -38,6 +39,8 @@ pub(super) struct RegistryEntry {
     /// The settings and the digest that it was loaded with.
     load_settings: Option<LoadSettings>,
     digest: String,
+    /// What was known of signatures when it was looked at.
+    gate: Option<SignatureGate>,
     /// The outcome for the current file.
     pub(super) latest: Option<LoadOutcome>,
     /// The version in the latest set.
@@ -139,10 +142,11 @@ impl PluginRegistry {
     /// was, and [`Self::is_unfinished`] says so.
     pub(super) async fn refresh(&mut self, with: &LoadContext<'_>, files: &[PluginFile], waits: bool) {
         self.is_unfinished = false;
+        let gate = SignatureGate::read(with.config, waits);
         self.slots.retain(|found, _| files.contains(found));
         for found in files {
             let entry = self.slots.entry(found.clone()).or_default();
-            match entry.refresh(with, found, waits).await {
+            match entry.refresh(with, &gate, found, waits).await {
                 Ok(true) => {}
                 Ok(false) => self.is_unfinished = true,
                 Err(error) => entry.latest = Some(LoadOutcome::Failed(format!("{error:#}"))),
@@ -153,7 +157,13 @@ impl PluginRegistry {
 
 impl RegistryEntry {
     /// `false`: the file may still be being written.
-    async fn refresh(&mut self, with: &LoadContext<'_>, found: &PluginFile, waits: bool) -> Result<bool> {
+    async fn refresh(
+        &mut self,
+        with: &LoadContext<'_>,
+        gate: &SignatureGate,
+        found: &PluginFile,
+        waits: bool,
+    ) -> Result<bool> {
         let named = check_name(&found.name).map_err(|error| anyhow::anyhow!("{error}; rename the file"));
         if let Err(error) = named.and_then(|()| check_taken(with, found)) {
             // Not the file is wrong but its name: no version of it serves, and it is looked at when the name is free.
@@ -162,11 +172,13 @@ impl RegistryEntry {
         }
         // A plugin that is no longer trusted does not replace another.
         let is_trusted = |plugin: &mut Arc<Plugin>| {
-            plugin.source != Source::Workspace || with.grants.trusted(&plugin.digest).is_some()
+            let is_known = plugin.source != Source::Workspace || with.grants.trusted(&plugin.digest).is_some();
+            is_known && gate.still_admits(&plugin.name, &plugin.digest)
         };
         self.serving = self.serving.take_if(is_trusted);
         let fingerprint = FileFingerprint::read(&found.path);
-        if fingerprint.is_some() && fingerprint == self.fingerprint && self.is_as_it_was(with, found) {
+        let is_same_gate = self.gate.as_ref() == Some(gate);
+        if fingerprint.is_some() && fingerprint == self.fingerprint && is_same_gate && self.is_as_it_was(with, found) {
             return Ok(true);
         }
         self.fingerprint = None;
@@ -187,6 +199,8 @@ impl RegistryEntry {
             },
             _ => with.config.plugin(&found.name),
         };
+        self.gate = Some(gate.clone());
+        gate.admit(&found.name, &digest, &bytes)?;
         let load_settings = Some(LoadSettings::for_file(with, found, &settings));
         if let Some(LoadOutcome::Plugin(plugin)) = &self.latest
             && plugin.digest == digest

@@ -3,6 +3,7 @@
 mod changes;
 mod mcp;
 mod process;
+mod registry;
 mod server;
 mod telemetry;
 
@@ -328,6 +329,7 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
         ),
     ];
     keys.extend(changes::keys(config));
+    keys.extend(registry::keys(config));
     keys.extend(process::keys(config));
     keys.extend(mcp::keys());
     keys.extend(server::keys(config));

@@ -19,7 +19,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
         return Err(absent(name, &config, workspace));
     }
     let is_gate = config.gates().any(|gate| gate == name);
-    let file = config.file();
+    let (file, home) = (config.file(), config.home.clone());
     // The calls that it refuses are known only while it is loaded; another error does not prevent the removal.
     let host = Host::start(config, workspace, Box::new(Printer)).await.ok();
     let released = host.as_ref().and_then(|host| {
@@ -28,6 +28,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
         gate::released(host, plugin)
     });
     files.remove()?;
+    plugin::plugin_lock::note_removal(&home, name)?;
     let mut out = std::io::stdout();
     writeln!(out, "plugin `{name}` is removed with its grants; to restore both: bub-wasm plugin rollback {name}")?;
     if let Some(calls) = &released {

@@ -7,6 +7,7 @@ use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::plugin::PluginFiles;
 use bub_runtime::plugin::Source;
+use bub_runtime::plugin::plugin_lock;
 use bub_types::text::one_line;
 use std::io::Write;
 use std::path::Path;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
     let files = PluginFiles::new(&config, name)?;
     let bytes = files.previous_bytes()?;
+    plugin_lock::check_return(&config, name, &bytes)?;
     let host = Host::start(config, workspace, Box::new(Printer)).await?;
     let plugins = host.plugins();
     let unchanged = || format!("the version before of plugin `{name}` does not load, and nothing is changed");
@@ -25,6 +27,8 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     if let Some(now) = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User) {
         report::difference(&mut out, now, &candidate)?;
     }
+    // First the lock, which admits both versions.
+    plugin_lock::note_return(&host.config.home, name, &candidate.digest)?;
     files.restore(&bytes)?;
     host.grants.reload_now();
     let given: Vec<String> =

@@ -14,7 +14,7 @@ use bub_types::text::one_line;
 use recorded::Outcome;
 use serde_json::Value;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Lines of the output of a command that failed.
@@ -35,7 +35,16 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: Arguments, config: Config) -> Result<ExitCode> {
     let Arguments { dir, update } = arguments;
-    let project = Project::read(&dir)?;
+    test(&dir, update, &config).await
+}
+
+/// Tests the project in that directory, for `publish`.
+pub(super) async fn run_in(dir: &Path, config: &Config) -> Result<ExitCode> {
+    test(dir, false, config).await
+}
+
+async fn test(dir: &Path, update: bool, config: &Config) -> Result<ExitCode> {
+    let project = Project::read(dir)?;
     let mut report = Report { style: Style::for_stdout(), failed: Vec::new() };
     let missing = project::missing_programs(&project);
     if !missing.is_empty() {
@@ -47,7 +56,7 @@ pub(super) async fn run(arguments: Arguments, config: Config) -> Result<ExitCode
     let is_built = report.commands(&project, "build", &project.build)?;
     report.commands(&project, "tests", &project.test)?;
     if is_built {
-        component(&mut report, &project, &config, update).await?;
+        component(&mut report, &project, config, update).await?;
     }
     report.end(&project)
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use bub_config::typed_keys;
 
 /// Placeholders for names that users choose.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 14] = [
     ("mcp.*.env.*", "mcp.NAME.env.VARIABLE"),
     ("mcp.*.headers.*", "mcp.NAME.headers.HEADER"),
     ("mcp.*.effects.*", "mcp.NAME.effects.TOOL"),
@@ -17,6 +17,9 @@ const NAMES: [(&str, &str); 11] = [
     ("windows.*", "windows.MODEL"),
     ("plugins.*", "plugins.NAME"),
     ("trusted_plugins.*", "trusted_plugins.DIGEST"),
+    ("registry.secrets.*", "registry.secrets.HOST"),
+    ("trust.keys.*", "trust.keys.NAME"),
+    ("trust.plugins.*", "trust.plugins.NAME"),
     ("channels.*", "channels.NAME"),
 ];
 

@@ -11,6 +11,10 @@ const HOME: &[(&str, &str)] = &[
     ("serve.token", "The owner's token for the [HTTP API](http.md), written by the first `serve`."),
     ("plugins/NAME.wasm", "Plugins. A file that is added, changed or removed is noticed while the program runs."),
     ("mcp/NAME.json", "The tools of an MCP server that you have accepted; config.toml has its digest."),
+    (
+        "plugins.lock",
+        "Source, digest, signature and grants of each installed plugin, and what is in quarantine by an advisory.",
+    ),
     ("plugins/.before/NAME.wasm", "The previous version of a plugin, for `plugin rollback`."),
     ("plugins/.before/NAME.json", "The grants of that version."),
     ("tapes/TAPE.jsonl", "A tape: one JSON entry a line, only ever appended to."),

@@ -77,7 +77,10 @@ impl ConfigReloader {
         let (reloader, host) = (self.clone(), self.gateway.host());
         // One line is enough.
         host.grants.mute();
-        host.watch_with(files(&host.config), move || {
+        // Signatures are checked with the lock.
+        let lock = bub_registry::Lock::path(&host.config.home);
+        let watched = files(&host.config).into_iter().chain([lock]).collect();
+        host.watch_with(watched, move || {
             let reloader = reloader.clone();
             async move {
                 let is_settled = reloader.check().await;

@@ -1,0 +1,6 @@
+//! Tests of the crate's public API.
+
+mod lock;
+mod names;
+mod protocol;
+mod trust;
