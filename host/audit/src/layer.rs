@@ -35,12 +35,12 @@ pub trait HeadKeeper: Send + Sync {
 ///
 /// Reads are the store's own, but for the list of sidecars, which does not name the chain.
 pub struct ChainedStore {
-    inner: Arc<dyn Store>,
-    shared: Arc<Shared>,
+    pub(crate) inner: Arc<dyn Store>,
+    pub(crate) shared: Arc<Shared>,
 }
 
-struct Shared {
-    states: States,
+pub(crate) struct Shared {
+    pub(crate) states: States,
     keeper: Option<Arc<dyn HeadKeeper>>,
 }
 
@@ -48,26 +48,6 @@ impl ChainedStore {
     /// A layer over that store. `keeper` is told of heads.
     pub fn new(inner: Arc<dyn Store>, keeper: Option<Arc<dyn HeadKeeper>>) -> Self {
         Self { inner, shared: Arc::new(Shared { states: States::default(), keeper }) }
-    }
-
-    /// The head of a tape's chain, once the chain has the digests of all entries of the tape and its sidecars. Reads what
-    /// the chain does not have yet: `None`, there is nothing.
-    ///
-    /// # Errors
-    ///
-    /// The store's.
-    pub async fn complete(&self, tape: &str) -> Result<Option<Head>> {
-        check_tape_name(tape)?;
-        let lock = self.shared.states.of(tape);
-        let mut state = lock.lock().await;
-        *state = None;
-        let mut end = State::read(&*self.inner, tape).await?;
-        for part in writer::parts(&*self.inner, tape).await? {
-            end = self.take_in(tape, &part, end, false).await?;
-        }
-        let head = end.head().map(|head| of(tape, &end, head.hash));
-        *state = Some(end);
-        Ok(head)
     }
 
     fn keep(&self, tape: &str, state: &State) {
@@ -136,7 +116,7 @@ impl ChainedStore {
     }
 
     /// Adds the digests of all entries of a part behind those that the chain knows. `is_own`: this program wrote them.
-    async fn take_in(&self, tape: &str, part: &str, mut end: State, is_own: bool) -> Result<State> {
+    pub(crate) async fn take_in(&self, tape: &str, part: &str, mut end: State, is_own: bool) -> Result<State> {
         let name = writer::name_of(tape, part)?;
         let last = self.inner.last_id(&name).await?;
         let known = |end: &State| end.ends.get(part).copied().unwrap_or(0);
@@ -162,7 +142,7 @@ impl ChainedStore {
     }
 
     /// Writes a record alone.
-    async fn put(&self, tape: &str, record: Record, end: &State) -> Result<State> {
+    pub(crate) async fn put(&self, tape: &str, record: Record, end: &State) -> Result<State> {
         let Chained { commit, after } = writer::alone(tape, record, end)?;
         self.inner.commit(commit).await?;
         Ok(after)
@@ -206,7 +186,7 @@ impl ChainedStore {
 }
 
 /// The head of a chain that ends like that.
-fn of(tape: &str, state: &State, hash: String) -> Head {
+pub(crate) fn of(tape: &str, state: &State, hash: String) -> Head {
     Head { tape: tape.to_owned(), chain: state.chain.clone(), seq: state.seq, hash }
 }
 

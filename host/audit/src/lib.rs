@@ -9,6 +9,7 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+mod complete;
 mod digest;
 mod erasing;
 mod fault;
@@ -20,6 +21,7 @@ mod signed;
 mod state;
 mod statement;
 mod verify;
+mod witness;
 mod writer;
 
 pub use digest::entry_digest;
@@ -29,3 +31,4 @@ pub use keys::{AuditFolder, Keys, PublicKey};
 pub use layer::{ChainedStore, Head, HeadKeeper};
 pub use statement::envelope;
 pub use verify::{Report, verify};
+pub use witness::{Delivery, Failed, Lines, Witnessed, append_lines};

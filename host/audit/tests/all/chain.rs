@@ -52,10 +52,16 @@ async fn a_tape_from_before_the_chain_begins_unchained() {
     home.chained().commit(turn(1)).await.unwrap();
     let report = home.is_whole().await;
     assert_eq!((report.entries, report.unchained), (103, 100));
-    // A turn reads none of them; whoever asks for it gets them on the chain.
+    // A turn reads none of them; on demand they are put on the chain, once.
     home.chained().complete(TAPE).await.unwrap();
+    let records = home.is_whole().await.records;
+    home.chained().complete(TAPE).await.unwrap();
+    let report = home.is_whole().await;
+    assert_eq!((report.unchained, report.records), (0, records));
     home.chained().commit(turn(2)).await.unwrap();
-    assert_eq!(home.is_whole().await.unchained, 100);
+    let text = fs::read_to_string(home.file(TAPE)).unwrap().replace(r#""content": "7""#, r#""content": "8""#);
+    fs::write(home.file(TAPE), text).unwrap();
+    assert_eq!(home.wrong().await, ["entry 8 was changed"]);
 }
 
 #[tokio::test]
