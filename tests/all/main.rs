@@ -5,6 +5,7 @@ mod acp;
 mod agents_file;
 mod anthropic;
 mod approvals;
+mod audit;
 mod backup;
 mod bad_input;
 mod bindgen;

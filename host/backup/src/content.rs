@@ -7,13 +7,13 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Files of the home that are kept as they are.
-const FILES: &[&str] = &["config.toml", "version", "plugins.lock", "quarantine/breakers.json"];
+const FILES: &[&str] = &["config.toml", "version", "plugins.lock", "quarantine/breakers.json", "audit/keys.jsonl", "audit/heads.jsonl"];
 
 /// Directories that are kept with all files in them.
 const DIRECTORIES: &[&str] = &["plugins", "mcp", "sessions", "usage", "history"];
 
 /// Files with secrets.
-const SECRETS: &[&str] = &[".env", "secrets.toml", "serve.token"];
+const SECRETS: &[&str] = &[".env", "secrets.toml", "serve.token", "audit/key"];
 
 /// Ends the names of files that belong to a process.
 const OF_PROCESSES: &[&str] = &[".lock", ".new"];

@@ -2,6 +2,7 @@
 
 mod acp;
 mod approval;
+mod audit;
 mod backup;
 mod chat;
 mod command;
@@ -98,6 +99,8 @@ enum Command {
     Secret(secret::Arguments),
     /// Read, search, fork, reset, export and verify tapes
     Tape(tape::Arguments),
+    /// Verify, sign and export the evidence of what sessions have held and done
+    Audit(audit::Arguments),
     /// Show, migrate and copy stores of tapes
     Store(store::Arguments),
     /// Show the tokens that model calls used, by model, session and day
@@ -200,6 +203,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Acp(arguments) => acp::run(arguments, config, &workspace).await,
             Command::Secret(arguments) => secret::run(&arguments, &config.home),
             Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
+            Command::Audit(arguments) => audit::run(arguments, config, &workspace).await,
             Command::Store(arguments) => store::run(arguments, &config).await,
             Command::Usage(arguments) => usage::run(&arguments, &config).await,
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),

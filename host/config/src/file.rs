@@ -3,7 +3,7 @@
 use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
 use super::{
-    Budget, Channel, McpServer, Plugin, PluginRegistry, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry,
+    Audit, Budget, Channel, McpServer, Plugin, PluginRegistry, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry,
     Token, Trusted, Undo, mcp, serve,
 };
 use anyhow::Result;
@@ -60,6 +60,7 @@ pub(super) struct File {
     pub(super) tokens: Vec<Token>,
     pub(super) process: Process,
     pub(super) undo: Undo,
+    pub(super) audit: Audit,
     /// Whether other users can read the file and a key in it has a secret's name.
     #[serde(skip)]
     pub(super) exposes_keys: bool,

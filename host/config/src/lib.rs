@@ -3,6 +3,7 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+mod audit;
 mod bub;
 mod channels;
 mod connection;
@@ -46,6 +47,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
+pub use audit::{Audit, Witness};
 pub use bub::{DebounceDefaults, UnreadSetting};
 pub use channels::{Channel, Commands, Resend};
 pub use fingerprint::Fingerprint;
@@ -162,6 +164,8 @@ pub struct Config {
     pub process: Process,
     /// What is kept so that changes of a turn can be undone.
     pub undo: Undo,
+    /// Receipts, the chain of a tape's entries, and its witness.
+    pub audit: Audit,
     /// Settings of `serve`.
     pub serve: Serve,
     /// Debouncing defaults for channels.

@@ -84,6 +84,7 @@ impl Config {
         let (mut serve, mut plugins) = (file.serve, file.plugins);
         bub::fill(&environment, &mut serve, &mut plugins)?;
         file.telemetry.check(model.insecure_http)?;
+        file.audit.check(model.insecure_http)?;
         let telemetry = file.telemetry.with_environment(&environment);
         let mut own = bub_model::secrets(&model);
         own.extend(telemetry.secrets().filter(|value| !value.contains("{{secret:")).map(str::to_owned));
@@ -175,6 +176,7 @@ impl Config {
             embedding_scale: file.embedding_scale,
             process,
             undo: file.undo,
+            audit: file.audit,
             serve,
             debounce_defaults: bub::DebounceDefaults::read(&environment)?,
             stream_output: environment.flag("STREAM_OUTPUT")?.unwrap_or(true),

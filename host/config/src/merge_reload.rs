@@ -24,8 +24,8 @@ impl Display for RestartRequired {
 
 impl Config {
     /// This configuration with those settings of `running` that cannot change in a running process, and one
-    /// [`RestartRequired`] for each of them that differs: the listening address, TLS files, tape storage, the cache
-    /// directory, the log level and the export of telemetry.
+    /// [`RestartRequired`] for each of them that differs: the listening address, TLS files, tape storage, the chain
+    /// of entries, the cache directory, the log level and the export of telemetry.
     #[must_use]
     pub fn merge_reload(self, running: &Self) -> (Self, Vec<RestartRequired>) {
         let differs =
@@ -40,11 +40,13 @@ impl Config {
         let mut telemetry = running.telemetry.clone();
         telemetry.content = self.telemetry.content;
         telemetry.propagate_to_plugins = self.telemetry.propagate_to_plugins;
-        (Self { serve, tapes, cache_dir, verbosity: running.verbosity, telemetry, ..self }, waiting)
+        let mut audit = self.audit.clone();
+        audit.chain = running.audit.chain;
+        (Self { serve, tapes, cache_dir, verbosity: running.verbosity, telemetry, audit, ..self }, waiting)
     }
 
     /// The settings that need a restart, with their values as a user writes them.
-    fn restart_settings(&self) -> [(&'static str, String); 12] {
+    fn restart_settings(&self) -> [(&'static str, String); 13] {
         let TapeSettings { storage, journal, lease, shared_fs, memory_history_days: _ } = &self.tapes;
         let below = |path: &PathBuf| path.strip_prefix(&self.home).unwrap_or(path).display().to_string();
         let tls = |path: fn(&TlsFiles) -> &PathBuf| {
@@ -64,6 +66,7 @@ impl Config {
             ("`lock_wait` of config.toml", journal.lock_wait.as_secs_f64().to_string()),
             ("`lease_seconds` of config.toml", lease.as_secs_f64().to_string()),
             ("`shared_fs` of config.toml", shared_fs.to_string()),
+            ("`audit.chain` of config.toml", self.chains_entries().to_string()),
             ("`telemetry.endpoint`", self.telemetry.endpoint.clone().unwrap_or_else(|| "none".to_owned())),
             ("`telemetry.sampler`", self.telemetry.sampler.clone()),
             ("`BUB_CACHE` of .env", self.cache_dir.display().to_string()),

@@ -189,7 +189,7 @@ impl Config {
 }
 
 /// The address of a collector. What is exported says much about a conversation, so it leaves this machine encrypted.
-fn address(text: &str, insecure_http: bool) -> Result<Url> {
+pub(super) fn address(text: &str, insecure_http: bool) -> Result<Url> {
     let url = Url::parse(text.trim()).context("it is no address, such as `https://otel.example:4318`")?;
     // The address itself may hold a password, and is not repeated.
     match url.scheme() {
@@ -208,7 +208,7 @@ fn address(text: &str, insecure_http: bool) -> Result<Url> {
     Ok(url)
 }
 
-fn check_header(name: &str, value: &str) -> Result<()> {
+pub(super) fn check_header(name: &str, value: &str) -> Result<()> {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let shown = escaped(name, 40);
     ensure!(

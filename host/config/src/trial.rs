@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::{
-    Budget, Config, DebounceDefaults, Plugin, PluginRegistry, Prices, Process, Quotas, Serve, TapeSettings, Telemetry,
+    Audit, Budget, Config, DebounceDefaults, Plugin, PluginRegistry, Prices, Process, Quotas, Serve, TapeSettings, Telemetry,
 };
 use anyhow::Result;
 use bub_tape::Durability;
@@ -75,6 +75,7 @@ impl Config {
             context_reserve: self.context_reserve,
             process: Process::default(),
             undo: self.undo.clone(),
+            audit: Audit::default(),
             serve: Serve::default(),
             debounce_defaults: DebounceDefaults::default(),
             stream_output: self.stream_output,

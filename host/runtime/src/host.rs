@@ -2,6 +2,7 @@
 
 mod approvals;
 mod budget;
+mod chain;
 mod data;
 mod event_bus;
 mod gc;
@@ -19,6 +20,7 @@ mod watch;
 pub(crate) use approvals::ApprovalKey;
 pub use approvals::Approvals;
 pub use budget::{Allowance, Budget, Demand, Usage};
+pub use chain::{HeadDelivery, chained};
 pub use data::Host;
 pub use event_bus::{Counters, EventBus, EventRecord, RuntimeEvent, Subscriber};
 pub use gc::{Compacted, compact_memories, cutoff, garbage};

@@ -73,7 +73,7 @@ impl Journals {
 
     /// See [`JournalBackend::proves_writable`].
     pub(super) fn proves_writable(&self, store: &Arc<dyn Store>) -> bool {
-        self.backend.proves_writable(store)
+        self.backend.proves_writable(store.base().unwrap_or(store))
     }
 
     /// Waits for the session's lease, recovers an interrupted turn, and begins a turn.
@@ -110,7 +110,10 @@ impl Journals {
 
     async fn alone(&self, store: &Arc<dyn Store>, tape: &str) -> Result<Alone> {
         let held = self.backend.acquire(tape).await?;
-        let store = held.guard(store).unwrap_or_else(|| Arc::clone(store));
+        let store = match held.guard(store.base().unwrap_or(store)) {
+            Some(guarded) => store.over(Arc::clone(&guarded)).unwrap_or(guarded),
+            None => Arc::clone(store),
+        };
         Ok(Alone { held, store })
     }
 

@@ -15,6 +15,15 @@ const MAX_SIDECAR: usize = 64;
 /// Separates a tape's name from its sidecar's.
 pub(super) const SIDECAR: &str = "__sidecar__";
 
+/// The sidecar with the digests of the entries of a tape and its other sidecars.
+pub const CHAIN: &str = "chain";
+
+/// The sidecar with what the turns of a tape have done outside of it.
+pub const RECEIPTS: &str = "receipts";
+
+/// Sidecars that only the host writes.
+pub const HOST_SIDECARS: [&str; 3] = [super::forgotten::SIDECAR, CHAIN, RECEIPTS];
+
 /// The tape of a session in a workspace, whose path must be absolute and resolved: repositories do not share sessions.
 pub fn tape_name(workspace: &Path, session: &str) -> String {
     let workspace = workspace.as_os_str().as_encoded_bytes();

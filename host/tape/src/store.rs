@@ -11,6 +11,7 @@ use super::error::{Error, Result};
 use super::info::Info;
 use super::lookup::Lookup;
 use super::name::family;
+use super::note::Note;
 use super::query::Query;
 use super::revision::Revision;
 use super::search::{Hit, Search};
@@ -119,6 +120,25 @@ pub trait Store: Send + Sync {
 
     /// Invalidates caches after a write that bypassed this store.
     fn invalidate(&self) {}
+
+    /// The store beneath this one, if this one is a layer that adds to what is written.
+    fn base(&self) -> Option<&Arc<dyn Store>> {
+        None
+    }
+
+    /// The same layer over another store; `None`: it is no layer.
+    fn over(&self, _base: Arc<dyn Store>) -> Option<Arc<dyn Store>> {
+        None
+    }
+
+    /// Records a fact about a tape beside it, where the store keeps such records.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be written.
+    fn note<'a>(&'a self, _tape: &'a str, _note: Note) -> Future<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// A revision for each of these tapes and sidecars. `None`: the store cannot tell whether the tape is written, or it is
     /// being written now, so that it must be read.

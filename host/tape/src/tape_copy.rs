@@ -11,6 +11,7 @@ use super::interruption::{self, CALLS, RESULTS};
 use super::journal::{Alone, Journals};
 use super::lookup::Lookup;
 use super::name::{SIDECAR, check_tape_name};
+use super::note::Note;
 use super::session::SessionMark;
 use super::store::Store;
 
@@ -95,6 +96,7 @@ impl TapeCopy {
             lease.release().await;
             return Ok(None);
         }
+        source.note(to, Note::Fork { from: from.to_owned(), through }).await?;
         let part = |suffix: &str, rule| Part {
             from: format!("{from}{suffix}"),
             to: format!("{to}{suffix}"),

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, anyhow};
 use bub_system::files::{Draft, make_private_dir};
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{FlockOperation, flock};
+use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -233,6 +234,22 @@ impl Undo {
             None => None,
         };
         Some(difference(before.as_deref(), after.as_deref()))
+    }
+
+    /// SHA-256 of the content of a file before and after a change, in hex. `None`: there was no such file, it is larger than
+    /// what is kept, or its content is not there any more.
+    pub fn digests(&self, change: &Change) -> [Option<String>; 2] {
+        let max = self.limits.max_file;
+        let hash = |content: Option<Vec<u8>>| {
+            content.map(|content| Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect())
+        };
+        let is_file = |node: &&Node| node.kind == Kind::File && node.size <= max;
+        let before = change.before.as_ref().filter(is_file);
+        let after = change.after.as_ref().filter(is_file);
+        [
+            hash(before.and_then(|before| self.content(&change.path, before, max))),
+            hash(after.and_then(|_| self.current(&change.path, max))),
+        ]
     }
 
     /// The kept content of a file.

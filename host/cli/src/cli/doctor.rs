@@ -1,5 +1,6 @@
 //! `doctor`: checks the installation, and says what to do about each problem.
 
+mod audit;
 mod bundle;
 mod database;
 mod grants;
@@ -93,6 +94,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     diagnostics.push(proxy::diagnostic(&host).await);
     diagnostics.extend(sandbox::diagnostics(&host));
     diagnostics.extend(telemetry::diagnostics(&host.config).await);
+    diagnostics.extend(audit::diagnostics(&host.config));
     diagnostics.extend(plugins(&host));
     if arguments.bundle.is_none() {
         // The output of a plugin at a fault may quote a conversation.

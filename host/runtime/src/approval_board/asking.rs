@@ -43,11 +43,17 @@ impl Approver {
 }
 
 /// Lets the owner decide at the channel of the turn, or wherever the board is attended; the first decision counts. `None`:
-/// no owner can be asked.
-pub(crate) async fn ask(scope: &CallScope, session: &str, request: &ApprovalRequest) -> Option<ApprovalDecision> {
+/// no owner can be asked. With the decision comes where it was made.
+pub(crate) async fn ask(
+    scope: &CallScope,
+    session: &str,
+    request: &ApprovalRequest,
+) -> Option<(ApprovalDecision, String)> {
     let (host, channel) = (&scope.host, scope.channel());
     let here = channel.ask(request);
-    let Some(source) = channel.asks_as() else { return here.await };
+    let Some(source) = channel.asks_as() else {
+        return here.await.map(|decision| (decision, "the channel".to_owned()));
+    };
     let board = board(host);
     match race((host, channel), &board, (session, source, request), here).await {
         Ok(decision) => decision,
@@ -63,7 +69,7 @@ async fn race(
     board: &Arc<dyn ApprovalBoard>,
     (session, source, request): (&str, &str, &ApprovalRequest),
     mut here: Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + '_>>,
-) -> Result<Option<ApprovalDecision>> {
+) -> Result<Option<(ApprovalDecision, String)>> {
     let question = Question::new(session, source, request)?;
     let asked = || {
         let asked = RuntimeEvent::ApprovalAsked { id: question.id.clone(), tool: question.tool.clone() };
@@ -79,7 +85,7 @@ async fn race(
         () = std::future::ready(()) => None,
     };
     let decision = match said {
-        Some(Some(decision)) => return Ok(Some(decision)),
+        Some(Some(decision)) => return Ok(Some((decision, place(source).to_owned()))),
         Some(None) => wait(board, &question, elsewhere, asked).await?,
         None => {
             let elsewhere = async {
@@ -111,9 +117,10 @@ async fn race(
         }
     };
     let Some(Decision { decision, by }) = decision else { return Ok(None) };
-    let answered = RuntimeEvent::ApprovalAnswered { id: question.id.clone(), decision: decision.name(), by };
+    let answered =
+        RuntimeEvent::ApprovalAnswered { id: question.id.clone(), decision: decision.name(), by: by.clone() };
     host.events.publish(answered, session);
-    Ok(Some(decision))
+    Ok(Some((decision, by)))
 }
 
 /// Where the channel's own answer was given.

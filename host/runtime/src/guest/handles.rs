@@ -3,10 +3,12 @@
 use crate::host::Confined;
 use crate::turn::Turn;
 use bub_model::Event;
+use bub_permissions::Grant;
 use bub_system::process;
 use bub_tape::Tape;
 use bub_types::{Error, Principal};
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::mpsc;
 
 /// A guest's handle of the turn. It goes with the instance; the turn lives until it ends.
@@ -65,6 +67,38 @@ pub struct Child {
     pub(crate) program: process::Child,
     /// What is known of its sandbox; none: it has none.
     pub(crate) confined: Option<Confined>,
+    /// Left when the guest drops the program; none: another call has started it.
+    pub(crate) receipt: Option<ProgramReceipt>,
+}
+
+/// The receipt of a program.
+pub(crate) struct ProgramReceipt {
+    pub(crate) turn: Arc<Turn>,
+    pub(crate) plugin: String,
+    pub(crate) grant: Grant,
+    /// The first word of the command.
+    pub(crate) program: String,
+    /// SHA-256 of the command.
+    pub(crate) command: String,
+    pub(crate) is_confined: bool,
+    /// None: it has not ended.
+    pub(crate) exit: Option<i32>,
+    pub(crate) began: Instant,
+}
+
+impl Drop for ProgramReceipt {
+    fn drop(&mut self) {
+        let receipt = serde_json::json!({
+            "plugin": self.plugin,
+            "grant": self.grant,
+            "program": self.program,
+            "command_sha256": self.command,
+            "sandbox": self.is_confined,
+            "exit": self.exit,
+            "ms": u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        self.turn.receipt("program", receipt);
+    }
 }
 
 /// A server that a guest opened.

@@ -2,6 +2,7 @@
 
 use super::approvals::Approvals;
 use super::budget::Budget;
+use super::chain::chained;
 use super::data::Host;
 use super::event_bus::{EventBus, RuntimeEvent};
 use super::post_turn_tasks::PostTurnTasks;
@@ -60,6 +61,7 @@ impl Host {
     ) -> Result<Arc<Self>> {
         let workspace = workspace_dir(workspace)?;
         let (store, journals, database) = tapes(&config).await?;
+        let store = chained(&config, store);
         if let Some(session) = options.session {
             store.read_ahead(&tape_name(&workspace, session));
         }

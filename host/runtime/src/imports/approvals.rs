@@ -96,7 +96,15 @@ pub(super) async fn consent(
         rules,
         ..about((plugin, tool), effect, call)
     };
-    match approval_board::ask(&turn.scope, session, &question).await {
+    let answered = approval_board::ask(&turn.scope, session, &question).await;
+    let (decision, by) = answered.unzip();
+    let said = decision.map(ApprovalDecision::name);
+    let plugin_name = &plugin.name;
+    let receipt = serde_json::json!({
+        "tool": tool.name, "plugin": plugin_name, "effect": question.effect, "decision": said, "by": by,
+    });
+    turn.receipt("approval", receipt);
+    match decision {
         Some(ApprovalDecision::Once) => Ok(()),
         Some(ApprovalDecision::Always) => {
             host.approvals.keep(open.iter().map(of_call), true);

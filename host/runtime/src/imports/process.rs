@@ -3,11 +3,14 @@
 use super::confinement_note;
 use crate::guest::State;
 use crate::guest::bindings::process::{Host, HostChild, Output};
-use crate::guest::handles::Child;
+use crate::guest::handles::{Child, ProgramReceipt};
+use bub_permissions::Grant;
 use bub_system::process;
 use bub_system::process::Program;
 use bub_types::{Error, ErrorKind};
-use std::time::Duration;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -28,7 +31,7 @@ impl Host for State {
             self.host.processes.find(&turn.session_id, &id).map_err(into_error)
         });
         match found {
-            Ok(child) => Ok(Ok(self.table.push(Child { program: child, confined: None })?)),
+            Ok(child) => Ok(Ok(self.table.push(Child { program: child, confined: None, receipt: None })?)),
             Err(error) => Ok(Err(error)),
         }
     }
@@ -50,7 +53,17 @@ impl State {
             wrapper: &start.wrapped.words,
         };
         let program = self.host.processes.spawn(&program).map_err(into_error)?;
-        Ok(Child { program, confined: start.confined })
+        let receipt = ProgramReceipt {
+            turn: Arc::clone(turn),
+            plugin: self.plugin.name.clone(),
+            grant: if is_free { Grant::PROCESS } else { Grant::PROCESS_SANDBOXED },
+            program: command.split_whitespace().next().unwrap_or_default().to_owned(),
+            command: Sha256::digest(command).iter().map(|byte| format!("{byte:02x}")).collect(),
+            is_confined: start.confined.is_some(),
+            exit: None,
+            began: Instant::now(),
+        };
+        Ok(Child { program, confined: start.confined, receipt: Some(receipt) })
     }
 }
 
@@ -82,9 +95,12 @@ impl HostChild for State {
     }
 
     async fn wait(&mut self, child: Resource<Child>, timeout_ms: u64) -> Result<Result<Output, Error>> {
-        let Child { program, confined } = self.table.get(&child)?;
+        let Child { program, confined, .. } = self.table.get(&child)?;
         let (program, confined) = (program.clone(), confined.clone());
         let mut output = from_output(program.wait(Duration::from_millis(timeout_ms).min(MAX_WAIT)).await);
+        if let Some(receipt) = &mut self.table.get_mut(&child)?.receipt {
+            receipt.exit = receipt.exit.or(output.exit_code);
+        }
         if let (Some(code), Some(confined)) = (output.exit_code, confined)
             && let Some(note) = confinement_note::note(&confined, code, &output.output)
         {

@@ -2,6 +2,7 @@
 
 use super::data::Turn;
 use crate::hooks;
+use crate::host::HeadDelivery;
 use std::sync::Arc;
 use tracing::Instrument;
 
@@ -26,5 +27,8 @@ impl Turn {
         self.end_program_proxies();
         self.index_tape().await;
         self.compact_memory().await;
+        if let Err(error) = HeadDelivery::new(&self.scope.host.config).run(true).await {
+            tracing::warn!("{error:#}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! that text from outside is in it.
 
 use super::denial::Denials;
+use super::receipts::Receipts;
 use super::taint::Taint;
 use bub_model::usage::Tokens;
 use bub_permissions::Grant;
@@ -33,6 +34,8 @@ pub(super) struct Audit {
     pub(super) skipped: BTreeSet<String>,
     /// The tokens that its model calls have used.
     pub(super) spent: Tokens,
+    /// What was done outside and is not on the tape yet, of the outermost turn alone.
+    pub(super) receipts: Receipts,
     /// Whether text from outside is in the context of this turn.
     pub(super) taint: Taint,
 }

@@ -116,8 +116,12 @@ impl Turn {
             if let (Some(host), Some(data)) = (host, data.as_object_mut()) {
                 data.insert("host".to_owned(), host.into());
                 data.insert("sent".to_owned(), amount.sent.into());
+                self.receipt("connection", data.clone().into());
             }
             self.append_event("plugin.grant", &data).await?;
+        }
+        if self.nesting() == 0 {
+            self.write_receipts().await;
         }
         Ok(())
     }

@@ -8,9 +8,12 @@ use crate::plugin::{MCP_GUEST, Plugin, Source, Tool};
 use bub_config::Config;
 use bub_permissions::{Grant, GrantKind};
 use bub_types::Effect;
-use bub_undo::{Label, Limits, Origin, Snapshot, Undo};
+use bub_undo::{Change, Label, Limits, Origin, Snapshot, Undo};
 use std::path::Path;
 use std::time::Duration;
+
+/// Files of one turn that have a receipt each.
+const MAX_RECEIPTS: usize = 256;
 
 /// The workspace as it was before the turn changed it.
 #[derive(Default)]
@@ -75,8 +78,21 @@ impl Turn {
         let before = std::mem::take(&mut *self.workspace_before.lock().await);
         let WorkspaceBefore::Kept(snapshot) = before else { return };
         let Some(undo) = undo(&self.scope.host.config, &self.workspace) else { return };
-        match tokio::task::spawn_blocking(move || undo.finish(*snapshot)).await {
-            Ok(Ok(_)) => {}
+        let finish = move || {
+            let record = undo.finish(*snapshot)?;
+            let changes = record.map_or_else(Vec::new, |record| record.changes);
+            let digests = |change: &Change| (change.path.to_text(), undo.digests(change));
+            anyhow::Ok((changes.len(), changes.iter().take(MAX_RECEIPTS).map(digests).collect::<Vec<_>>()))
+        };
+        match tokio::task::spawn_blocking(finish).await {
+            Ok(Ok((count, changes))) => {
+                for (path, [before, after]) in changes {
+                    self.receipt("file", serde_json::json!({ "path": path, "before": before, "after": after }));
+                }
+                if count > MAX_RECEIPTS {
+                    self.receipt("file", serde_json::json!({ "more": count - MAX_RECEIPTS }));
+                }
+            }
             Ok(Err(error)) => tracing::warn!("what this turn has changed cannot be undone: {error:#}"),
             Err(error) => tracing::warn!("what this turn has changed cannot be undone: {error}"),
         }

@@ -5,6 +5,7 @@ use super::address::StoreAddress;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_postgres::{Database, Leases, PostgresJournals, PostgresStore, TurnSettings, status};
+use bub_runtime::host::chained;
 use bub_tape::transfer::Transfer;
 use bub_tape::{Journals, Tapes};
 use std::io::{ErrorKind, Write};
@@ -49,7 +50,7 @@ pub(super) async fn ensure(address: &StoreAddress, store: &Arc<dyn Transfer>, co
             (Journals::new(&dir, config.tapes.journal), names)
         }
     };
-    let tapes = Tapes::new(store.clone(), Arc::new(journals));
+    let tapes = Tapes::new(chained(config, store.clone()), Arc::new(journals));
     for tape in names {
         if let Some(holder) = tapes.journals().holder(&tape).await {
             bail!("a turn writes to tape `{tape}` in {holder}: wait for its end, or stop it, then copy again");

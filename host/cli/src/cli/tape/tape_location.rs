@@ -2,10 +2,11 @@
 
 use super::super::sessions::{self, SessionRecord, Sessions};
 use anyhow::{Context, Result, bail};
+use bub_audit::ChainedStore;
 use bub_config::{Config, Plugin, TapeStorage};
 use bub_permissions::Grant;
 use bub_runtime::channel::Printer;
-use bub_runtime::host::Host;
+use bub_runtime::host::{Host, chained};
 use bub_tape::{FileStore, Journals, Store, Tape, Tapes, check_tape_name, is_listed, tape_name};
 use bub_types::hook::Hook;
 use jiff::Timestamp;
@@ -14,6 +15,9 @@ use std::sync::Arc;
 
 /// The default session of `run`.
 pub(super) const SESSION: &str = "cli:local";
+
+/// The end of the name of a chain's file.
+const CHAIN_FILE: &str = "__sidecar__chain.jsonl";
 
 /// Names that are requested at once.
 const NAMES: usize = 1000;
@@ -49,7 +53,7 @@ impl TapeLocation {
             let tapes = if dir.exists() {
                 let durability = config.tapes.journal.durability;
                 let store = FileStore::indexed(&dir, durability, config.index_dir())?;
-                Some(tapes(store, &dir, &config))
+                Some(tapes(chained(&config, Arc::new(store)), &dir, &config))
             } else {
                 None
             };
@@ -73,7 +77,7 @@ impl TapeLocation {
     pub(super) fn in_directory(dir: &Path, config: &Config, workspace: &Path) -> Result<Self> {
         let store = FileStore::durable(dir, config.tapes.journal.durability)?;
         Ok(Self {
-            tapes: Some(tapes(store, dir, config)),
+            tapes: Some(tapes(beside(config, store, dir), dir, config)),
             dir: Some(dir.to_owned()),
             workspace: workspace.canonicalize().unwrap_or_default(),
             sessions: Sessions::new(config),
@@ -115,7 +119,7 @@ impl TapeLocation {
     /// # Errors
     ///
     /// The tape cannot be read.
-    pub(super) async fn session(&self, tape: &str) -> Result<Option<String>> {
+    pub(in crate::cli) async fn session(&self, tape: &str) -> Result<Option<String>> {
         if self.tape_name("") == tape {
             return Ok(Some(String::new()));
         }
@@ -212,9 +216,21 @@ fn keeps_tapes(plugin: &Plugin) -> bool {
     plugin.enabled && plugin.grants.as_ref().is_some_and(|grants| grants.allow(&Grant::hook(Hook::Store)))
 }
 
-fn tapes(store: FileStore, dir: &Path, config: &Config) -> Tapes {
+fn tapes(store: Arc<dyn Store>, dir: &Path, config: &Config) -> Tapes {
     let journals = Journals::new(dir, config.tapes.journal);
-    Tapes::new(Arc::new(store), Arc::new(journals))
+    Tapes::new(store, Arc::new(journals))
+}
+
+/// The store of a directory that may be another home's: chains that are there go on, and none begin. Their heads are the
+/// other home's to sign.
+fn beside(config: &Config, store: FileStore, dir: &Path) -> Arc<dyn Store> {
+    let is_own = || Some(dir.canonicalize().ok()? == config.tapes_dir().canonicalize().ok()?);
+    if is_own().unwrap_or(false) {
+        return chained(config, Arc::new(store));
+    }
+    let mut files = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let has_chains = files.any(|file| file.file_name().to_string_lossy().ends_with(CHAIN_FILE));
+    if has_chains { Arc::new(ChainedStore::new(Arc::new(store), None)) } else { Arc::new(store) }
 }
 
 /// The store of a tape that exists.

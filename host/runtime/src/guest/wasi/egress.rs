@@ -16,6 +16,8 @@ use http_body_util::{BodyExt, StreamBody};
 use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 use wasmtime_wasi_http::{Error, RequestOptions, Result, WasiBody, WasiHttpHooks};
 
 /// The context of a plugin's HTTP requests.
@@ -54,7 +56,9 @@ impl WasiHttpHooks for Http {
         // A trace is known to others only if the user wants that.
         let trace = self.host.config.telemetry.propagate_to_plugins.then(bub_telemetry::current).flatten();
         let send = async move |request| {
-            let mut request = into_request(request, options)?;
+            let (mut request, sent) = into_request(request, options)?;
+            let began = Instant::now();
+            let method = request.method.to_string();
             if let Some(value) = trace.and_then(|trace| HeaderValue::from_str(&trace.to_string()).ok()) {
                 request.headers.entry(TraceContext::HEADER).or_insert(value);
             }
@@ -62,15 +66,33 @@ impl WasiHttpHooks for Http {
             match client.send(request).await {
                 Ok(response) => {
                     let grant = Grant::http(&target);
-                    if let Some(turn) = &turn {
+                    let receipt = turn.map(|turn| {
                         turn.used(&plugin, &grant);
-                    }
+                        let status = Some(response.status.as_u16());
+                        HttpReceipt { turn, plugin, grant, method, status, sent, received: 0, began, error: None }
+                    });
                     let late: Late = Box::new(async { Ok(()) });
-                    Ok((from_response(response, turn.map(|turn| (turn, plugin, grant))), late))
+                    Ok((from_response(response, receipt), late))
                 }
                 Err(error) => {
                     if let Some(turn) = &turn {
                         write_down(turn, &plugin, &error);
+                        // What was denied has reached no host.
+                        if !is_denied(&error) {
+                            let (turn, plugin, grant) = (turn.clone(), plugin.clone(), Grant::http(&target));
+                            let error = Some(error.to_string());
+                            drop(HttpReceipt {
+                                turn,
+                                plugin,
+                                grant,
+                                method,
+                                status: None,
+                                sent,
+                                received: 0,
+                                began,
+                                error,
+                            });
+                        }
                     }
                     log_failure(&host, &plugin, &error, keeps_tapes);
                     Err(into_error(&error))
@@ -171,7 +193,49 @@ fn log_failure(host: &Host, plugin: &Plugin, error: &bub_egress::Error, keeps_ta
     if said_elsewhere { tracing::info!("{text}") } else { tracing::warn!("{text}") }
 }
 
-fn into_request(request: http::Request<WasiBody>, options: Option<RequestOptions>) -> Result<bub_egress::Request> {
+/// The receipt of a request, left when its answer has been read or is dropped.
+struct HttpReceipt {
+    turn: Arc<Turn>,
+    plugin: Arc<Plugin>,
+    grant: Grant,
+    method: String,
+    status: Option<u16>,
+    /// Bytes of the request's body so far.
+    sent: Arc<AtomicU64>,
+    received: u64,
+    began: Instant,
+    error: Option<String>,
+}
+
+impl Drop for HttpReceipt {
+    fn drop(&mut self) {
+        let receipt = serde_json::json!({
+            "plugin": self.plugin.name,
+            "digest": self.plugin.digest,
+            "grant": self.grant,
+            "host": self.grant.target(),
+            "method": self.method,
+            "status": self.status,
+            "sent": self.sent.load(Ordering::Relaxed),
+            "received": self.received,
+            "ms": u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "error": self.error,
+        });
+        self.turn.receipt("http", receipt);
+    }
+}
+
+/// Whether the request was not made at all.
+fn is_denied(error: &bub_egress::Error) -> bool {
+    use bub_egress::Error::{Invalid, NotGranted, Private, Refused};
+    matches!(error, NotGranted { .. } | Private { .. } | Refused(_) | Invalid(_))
+}
+
+/// The request, and the bytes of its body that have left so far.
+fn into_request(
+    request: http::Request<WasiBody>,
+    options: Option<RequestOptions>,
+) -> Result<(bub_egress::Request, Arc<AtomicU64>)> {
     let (parts, body) = request.into_parts();
     let mut sent =
         bub_egress::Request::new(parts.method, &parts.uri.to_string()).map_err(|error| into_error(&error))?;
@@ -179,18 +243,22 @@ fn into_request(request: http::Request<WasiBody>, options: Option<RequestOptions
     sent.headers = parts.headers;
     sent.first_byte = options.as_ref().and_then(|options| options.first_byte_timeout);
     sent.between_bytes = options.as_ref().and_then(|options| options.between_bytes_timeout);
-    Ok(sent.with_body(Body::chunks(body.into_data_stream(), length)))
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    let chunks = body.into_data_stream().inspect(move |chunk| {
+        let bytes = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+        counted.fetch_add(bytes, Ordering::Relaxed);
+    });
+    Ok((sent.with_body(Body::chunks(chunks, length)), count))
 }
 
 /// The answer, its bytes counted as they reach the guest.
-fn from_response(
-    response: bub_egress::Response,
-    audit: Option<(Arc<Turn>, Arc<Plugin>, Grant)>,
-) -> http::Response<WasiBody> {
+fn from_response(response: bub_egress::Response, mut receipt: Option<HttpReceipt>) -> http::Response<WasiBody> {
     let frames = response.body.map(move |chunk| match chunk {
         Ok(bytes) => {
-            if let Some((turn, plugin, grant)) = &audit {
-                turn.received(plugin, grant, bytes.len());
+            if let Some(receipt) = &mut receipt {
+                receipt.received += bytes.len() as u64;
+                receipt.turn.received(&receipt.plugin, &receipt.grant, bytes.len());
             }
             Ok(http_body::Frame::data(bytes))
         }

@@ -90,6 +90,7 @@ impl ModelCall {
         let call = self.bill(&response, ended.as_ref().err());
         spans::end(&span, &self, &response, (call.as_ref(), ended.as_ref().err()));
         drop(span);
+        self.leave_receipt(&response, call.as_ref(), ended.as_ref().err(), began);
         if let Some(call) = &call {
             self.turn.spends(call.tokens());
         }

@@ -4,6 +4,8 @@ use super::call::ModelCall;
 use super::response::ResponseRecorder;
 use bub_model::usage::{Call, Tokens};
 use bub_types::{Error, ErrorKind, Principal};
+use reqwest::Url;
+use std::time::Instant;
 
 impl ModelCall {
     /// The most tokens that the call may use: the prompt, by what the model's provider has reported, and the longest answer.
@@ -38,4 +40,47 @@ impl ModelCall {
         let is_counted = self.turn.principal() != Principal::Owner || self.turn.quota().tokens_per_day.is_some();
         Some(if is_counted { call.caused_by(&self.turn.caller().account) } else { call })
     }
+
+    /// Leaves a receipt of the call, if a model was asked.
+    pub(super) fn leave_receipt(
+        &self,
+        response: &ResponseRecorder<'_>,
+        call: Option<&Call>,
+        error: Option<&Error>,
+        began: Instant,
+    ) {
+        if response.model.is_empty() {
+            return;
+        }
+        let provider = response.model.split_once(':').map_or("", |(provider, _)| provider);
+        let by = self.turn.scope.provider(provider).map(|plugin| plugin.name.clone());
+        let settings = &self.turn.scope.host.config.model;
+        let server = by.is_none().then(|| bub_model::server_of(settings, provider)).flatten();
+        self.turn.receipt(
+            "model",
+            serde_json::json!({
+                "model": response.model,
+                "host": server.as_ref().map(authority),
+                "provider": by,
+                "plugin": self.caller.plugin.name,
+                "tokens": call.map(|call| tokens(&call.tokens())),
+                "bytes": response.received,
+                "ms": u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+                "error": error.map(|error| error.kind.name()),
+            }),
+        );
+    }
+}
+
+/// Host, and port if the address has one.
+fn authority(server: &Url) -> String {
+    let host = server.host_str().unwrap_or_default();
+    server.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// Tokens as receipts have them.
+pub(in crate::imports) fn tokens(tokens: &Tokens) -> serde_json::Value {
+    serde_json::json!({
+        "prompt": tokens.prompt, "completion": tokens.completion, "total": tokens.total, "estimate": tokens.is_estimate,
+    })
 }

@@ -50,7 +50,7 @@ pub(super) struct Questions {
 
 impl Questions {
     /// The owner's answer, also to an earlier question about the same host.
-    pub(super) fn ask(&self, turn: &Turn, plugin: &Plugin, destination: &Destination) -> Pending {
+    pub(super) fn ask(&self, turn: &Arc<Turn>, plugin: &Plugin, destination: &Destination) -> Pending {
         let session = &turn.outermost().session_id;
         // What was said of this host holds for it alone, whatever its tool's name.
         let key = ApprovalKey::new(session, NETWORK, &destination.to_string(), &plugin.name);
@@ -73,7 +73,7 @@ impl Questions {
         }
     }
 
-    fn begin(&self, turn: &Turn, plugin: &Plugin, destination: &Destination, key: ApprovalKey) -> Pending {
+    fn begin(&self, turn: &Arc<Turn>, plugin: &Plugin, destination: &Destination, key: ApprovalKey) -> Pending {
         let (scope, session) = (Arc::clone(&turn.scope), turn.outermost().session_id.clone());
         let one = Arc::clone(&self.one);
         let why =
@@ -87,9 +87,15 @@ impl Questions {
             ends_with_trust: false,
             rules: vec![KeptRule::Host(HostRule::shortest(destination).to_string())],
         };
+        let (asked_for, host) = (Arc::downgrade(turn), destination.to_string());
         let ask = async move {
             let _one = one.lock().await;
-            let decision = approval_board::ask(&scope, &session, &question).await;
+            let (decision, by) = approval_board::ask(&scope, &session, &question).await.unzip();
+            if let Some(turn) = asked_for.upgrade() {
+                let said = decision.map(ApprovalDecision::name);
+                let receipt = serde_json::json!({ "host": host, "effect": EFFECT, "decision": said, "by": by });
+                turn.receipt("approval", receipt);
+            }
             if let Some(lasting @ (ApprovalDecision::Always | ApprovalDecision::Never)) = decision {
                 scope.host.approvals.keep([key], lasting == ApprovalDecision::Always);
             }

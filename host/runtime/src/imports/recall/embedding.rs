@@ -155,6 +155,10 @@ impl Embedder {
         let is_counted = self.turn.principal() != Principal::Owner || self.turn.quota().tokens_per_day.is_some();
         let call = if is_counted { call.caused_by(&self.turn.caller().account) } else { call };
         self.turn.spends(call.tokens());
+        let used =
+            serde_json::json!({ "prompt": tokens.prompt, "total": tokens.total, "estimate": tokens.is_estimate });
+        let receipt = serde_json::json!({ "model": model, "plugin": self.caller, "tokens": used });
+        self.turn.receipt("embedding", receipt);
         self.turn.scope.host.budget.settle(allowance, Some(&call));
     }
 

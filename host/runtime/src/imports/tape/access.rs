@@ -34,7 +34,7 @@ impl State {
         if !self.holds(&Grant::TAPE_APPEND) {
             self.granted(&Grant::TAPE_EVENT)?;
         }
-        if owner(name) == self.plugin.name && name != bub_tape::FORGOTTEN {
+        if owner(name) == self.plugin.name && !bub_tape::HOST_SIDECARS.contains(&name) {
             return Ok(());
         }
         let message = format!(

@@ -29,8 +29,13 @@ pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<
     let (name, arguments) = (call.name.clone(), call.arguments.clone());
     turn.publish_tool_event(TurnEvent::ToolBegins { call: number, name, arguments, nested: turn.nesting() }).await;
     let span = spans::tool(turn, &call);
+    let (named, id) = (call.name.clone(), call.id.clone());
     let outcome = intercepted(turn, depth, call).instrument(span.clone()).await;
     spans::tool_ends(&span, turn, &outcome);
+    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let error = outcome.as_ref().err().map(|error| error.kind.name());
+    turn.receipt("tool", serde_json::json!({ "tool": named, "call": id, "ms": ms, "error": error }));
+    turn.write_receipts().await;
     let told = outcome.clone().map_err(|error| error.message);
     turn.publish_tool_event(TurnEvent::ToolEnds { call: number, took: began.elapsed(), outcome: told }).await;
     outcome

@@ -1,4 +1,4 @@
-//! The keys of what the agent may change: rules for commands, and undo.
+//! The keys of what the agent may change: rules for commands, undo, and the evidence of it.
 
 use super::{Key, key};
 use bub_config::Config;
@@ -20,6 +20,30 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
             200_000,
             json!(config.undo.max_files),
             "files and directories of a workspace; of one with more, nothing is kept",
+        ),
+        key(
+            "audit.chain",
+            Value::Null,
+            json!(config.audit.chain),
+            "whether the digests of entries are chained; unless set, where the tapes are on this machine",
+        ),
+        key(
+            "audit.receipts",
+            Value::Null,
+            json!(config.audit.receipts),
+            "whether turns record what they have done outside; unless set, where the tapes are on this machine",
+        ),
+        key(
+            "audit.witness",
+            Value::Null,
+            json!(config.audit.witness),
+            "file or `https` address that gets the signed heads as well",
+        ),
+        key(
+            "audit.witness_headers.HEADER",
+            Value::Null,
+            json!(config.audit.witness_headers.keys().collect::<Vec<_>>()),
+            "header of requests to the witness; `{{secret:NAME}}` stands for a secret",
         ),
         key("undo.days", 7, json!(config.undo.days), "days for which a turn can be undone"),
         key(

@@ -1,0 +1,6 @@
+//! Tests of the crate, through its public interface.
+
+mod chain;
+mod home;
+mod stores;
+mod tampering;
