@@ -17,6 +17,7 @@ mod progress;
 mod prompt;
 mod question;
 mod reference;
+mod replay;
 mod run;
 mod secret;
 mod serve;
@@ -102,6 +103,8 @@ enum Command {
     Trust(trust::Arguments),
     /// Show what a turn has changed in this workspace, and put it back
     Undo(undo::Arguments),
+    /// Make the calls of recorded turns again, with nothing reaching outside, and compare the results
+    Replay(replay::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Completions),
     /// Write manual pages, one for each command
@@ -196,6 +199,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Usage(arguments) => usage::run(&arguments, &config).await,
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
             Command::Undo(arguments) => undo::run(&arguments, config, &workspace).await,
+            Command::Replay(arguments) => replay::run(&arguments, config, &workspace).await,
             Command::CompilePlugin(arguments) => Ok(compiler::run(&arguments)),
             Command::CompileGuests(arguments) => Ok(recompile::run(&arguments)),
             Command::Completions(arguments) => completions::completions(&arguments),

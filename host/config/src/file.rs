@@ -3,8 +3,8 @@
 use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
 use super::{
-    Budget, Channel, McpServer, Plugin, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry, Token, Trusted,
-    Undo, mcp, serve,
+    Budget, Channel, McpServer, Plugin, PluginStore, Policy, Prices, Process, Quotas, RecordMode, Recordings, Serve,
+    Telemetry, Token, Trusted, Undo, mcp, serve,
 };
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
@@ -60,6 +60,8 @@ pub(super) struct File {
     pub(super) tokens: Vec<Token>,
     pub(super) process: Process,
     pub(super) undo: Undo,
+    pub(super) record: RecordMode,
+    pub(super) recordings: Recordings,
     /// Whether other users can read the file and a key in it has a secret's name.
     #[serde(skip)]
     pub(super) exposes_keys: bool,
@@ -111,6 +113,7 @@ impl File {
         self.prices.check()?;
         self.process.check()?;
         self.undo.check()?;
+        self.recordings.check()?;
         self.quotas.check()?;
         serve::check_tokens(&self.tokens)
     }

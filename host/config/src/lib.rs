@@ -24,6 +24,7 @@ mod prices;
 mod process;
 mod providers;
 mod quotas;
+mod record;
 mod registries;
 mod section;
 mod serve;
@@ -58,6 +59,7 @@ pub use policy::Policy;
 pub use prices::Prices;
 pub use process::{Process, ProcessLimits};
 pub use quotas::{Quota, Quotas};
+pub use record::{RecordMode, Recordings};
 pub use registries::Registry;
 pub use section::{MAX_SETTINGS, Section, SharedSettings};
 pub use serve::{Scope, Serve, TlsFiles, Token};
@@ -158,6 +160,10 @@ pub struct Config {
     pub process: Process,
     /// What is kept so that changes of a turn can be undone.
     pub undo: Undo,
+    /// Which turns are recorded.
+    pub record: RecordMode,
+    /// How long recordings are kept.
+    pub recordings: Recordings,
     /// Settings of `serve`.
     pub serve: Serve,
     /// Debouncing defaults for channels.

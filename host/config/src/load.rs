@@ -173,6 +173,8 @@ impl Config {
             embedding_scale: file.embedding_scale,
             process,
             undo: file.undo,
+            record: file.record,
+            recordings: file.recordings,
             serve,
             debounce_defaults: bub::DebounceDefaults::read(&environment)?,
             stream_output: environment.flag("STREAM_OUTPUT")?.unwrap_or(true),

@@ -1,7 +1,9 @@
 //! A configuration for trying a plugin, without the user's keys, budgets and servers.
 
 use super::connection::Connection;
-use super::{Budget, Config, DebounceDefaults, Plugin, Prices, Process, Quotas, Serve, TapeSettings, Telemetry};
+use super::{
+    Budget, Config, DebounceDefaults, Plugin, Prices, Process, Quotas, RecordMode, Serve, TapeSettings, Telemetry,
+};
 use anyhow::Result;
 use bub_tape::Durability;
 use std::collections::BTreeMap;
@@ -73,6 +75,8 @@ impl Config {
             context_reserve: self.context_reserve,
             process: Process::default(),
             undo: self.undo.clone(),
+            record: RecordMode::Off,
+            recordings: self.recordings.clone(),
             serve: Serve::default(),
             debounce_defaults: DebounceDefaults::default(),
             stream_output: self.stream_output,

@@ -28,6 +28,7 @@ mod preview;
 mod program_proxies;
 mod progress;
 mod prompt_cache;
+mod recording;
 mod replay;
 mod scope;
 mod selection_report;

@@ -1,7 +1,7 @@
 //! `plugin`: lists, grants, installs, checks and removes plugins.
 
 mod add;
-mod check;
+pub(super) mod check;
 mod dev;
 mod fetch;
 mod fixtures;

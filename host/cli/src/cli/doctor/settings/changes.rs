@@ -1,4 +1,4 @@
-//! The keys of what the agent may change: rules for commands, and undo.
+//! The keys of what the agent may change (rules for commands, and undo), and of recordings.
 
 use super::{Key, key};
 use bub_config::Config;
@@ -22,6 +22,9 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
             "files and directories of a workspace; of one with more, nothing is kept",
         ),
         key("undo.days", 7, json!(config.undo.days), "days for which a turn can be undone"),
+        key("record", "off", json!(config.record.name()), "which turns are recorded: `off`, `faults` or `all`"),
+        key("recordings.max_bytes", 256 << 20, json!(config.recordings.max_bytes), "bytes of all recordings of turns"),
+        key("recordings.days", 7, json!(config.recordings.days), "days for which a recording is kept"),
         key(
             "process.rules[].prefix",
             Value::Null,
