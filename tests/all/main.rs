@@ -86,6 +86,7 @@ mod provenance;
 mod proxies;
 mod quarantine;
 mod reference;
+mod replay;
 mod run;
 mod sandbox;
 mod sandbox_network;

@@ -1,7 +1,7 @@
 //! Turns a record into the bytes of a file.
 //!
-//! The first line says what the file is, with the version and the digest of the second. The second is the manifest. The rest is
-//! a gzip stream, each line of which is an object.
+//! The first line says what the file is, with the version, the digest of the second, and that of the rest. The second is the
+//! manifest. The rest is a gzip stream, each line of which is an object.
 
 use super::manifest::{CallRow, Manifest};
 use super::objects::{Objects, digest};
@@ -45,13 +45,14 @@ pub(crate) fn encode(turn: TurnRecord, program: &str, redact: &dyn Fn(&str) -> S
     };
     let line = serde_json::to_string(&manifest)?;
     let name = digest(line.as_bytes());
-    let mut bytes = format!("{} {FORMAT} {name}\n{line}\n", read::MAGIC).into_bytes();
-    let mut packed = GzEncoder::new(&mut bytes, Compression::fast());
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     for line in &encoder.objects.lines {
         packed.write_all(line.as_bytes())?;
         packed.write_all(b"\n")?;
     }
-    packed.finish()?;
+    let packed = packed.finish()?;
+    let mut bytes = format!("{} {FORMAT} {name} {}\n{line}\n", read::MAGIC, digest(&packed)).into_bytes();
+    bytes.extend(packed);
     Ok(Encoded { bytes, manifest: name })
 }
 

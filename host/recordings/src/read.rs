@@ -86,18 +86,21 @@ impl RecordingHeader {
     ///
     /// What is wrong with it.
     pub fn read(path: &Path) -> Result<Self, Problem> {
-        Self::take(&mut open(path)?)
+        Self::take(&mut open(path)?).map(|(header, _)| header)
     }
 
-    fn take(file: &mut impl BufRead) -> Result<Self, Problem> {
+    /// The header, and the digest that the rest of the file has to have.
+    fn take(file: &mut impl BufRead) -> Result<(Self, String), Problem> {
         let first = line(file, MAX_FIRST)?.ok_or(Problem::NoRecording)?;
         let words = first.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(' ')).ok_or(Problem::NoRecording)?;
-        let (format, expected) = words.split_once(' ').ok_or(Problem::NoRecording)?;
+        let words: Vec<&str> = words.split(' ').collect();
+        let format = words.first().copied().unwrap_or_default();
         match format.parse::<u32>() {
             Ok(FORMAT) => {}
             Ok(newer) if newer > FORMAT => return Err(Problem::Newer(newer.to_string())),
             _ => return Err(Problem::NoRecording),
         }
+        let [_, expected, rest] = words[..] else { return Err(Problem::NoRecording) };
         let text = line(file, MAX_MANIFEST)?.ok_or(Problem::CutOff)?;
         let found = digest(text.as_bytes());
         if found != expected {
@@ -106,7 +109,7 @@ impl RecordingHeader {
         let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
             Problem::Edited(format!("its manifest is not understood: {}", one_line(&error.to_string())))
         })?;
-        Ok(Self { manifest, digest: found })
+        Ok((Self { manifest, digest: found }, rest.to_owned()))
     }
 }
 
@@ -118,8 +121,8 @@ impl Recording {
     /// Nothing of it can be used. Where only some of its objects are missing, [`Self::problem`] says so.
     pub fn read(path: &Path) -> Result<Self, Problem> {
         let mut file = open(path)?;
-        let RecordingHeader { manifest, digest } = RecordingHeader::take(&mut file)?;
-        let (objects, problem) = objects(file);
+        let (RecordingHeader { manifest, digest }, rest) = RecordingHeader::take(&mut file)?;
+        let (objects, problem) = objects(file, &rest)?;
         let mut recording = Self { manifest, digest, problem, objects };
         if recording.problem.is_none() && !recording.is_complete() {
             recording.problem = Some(Problem::Edited("values that its manifest names are missing".to_owned()));
@@ -213,10 +216,20 @@ fn line(file: &mut impl BufRead, most: u64) -> Result<Option<String>, Problem> {
     String::from_utf8(bytes).map(Some).map_err(|_| Problem::Edited("it is not text".to_owned()))
 }
 
-/// The objects by their digests, as far as they can be read.
-fn objects(file: impl BufRead) -> (HashMap<String, String>, Option<Problem>) {
+/// The objects by their digests, as far as they can be read, and what is wrong with them.
+fn objects(file: impl Read, expected: &str) -> Result<(HashMap<String, String>, Option<Problem>), Problem> {
+    let mut packed = Vec::new();
+    let read = file.take(MAX_OBJECTS).read_to_end(&mut packed);
+    read.map_err(|error| Problem::Unreadable(error.to_string()))?;
+    let is_same = digest(&packed) == expected;
+    let (objects, problem) = unpack(&packed);
+    let changed = || Problem::Edited("its values do not have the digest that it names".to_owned());
+    Ok((objects, problem.or_else(|| (!is_same).then(changed))))
+}
+
+fn unpack(packed: &[u8]) -> (HashMap<String, String>, Option<Problem>) {
     let mut objects = HashMap::new();
-    let mut packed = BufReader::new(GzDecoder::new(file).take(MAX_OBJECTS));
+    let mut packed = BufReader::new(GzDecoder::new(packed).take(MAX_OBJECTS));
     loop {
         let mut bytes = Vec::new();
         match packed.read_until(b'\n', &mut bytes) {

@@ -44,6 +44,8 @@ pub struct Written {
     pub digest: String,
     /// Its file.
     pub file: PathBuf,
+    /// Its size.
+    pub bytes: u64,
 }
 
 /// A recording in the folder.
@@ -82,7 +84,7 @@ impl Store {
             draft.publish()
         });
         written.with_context(|| format!("`{}` cannot be written", file.display()))?;
-        Ok(Written { session, folder, name, digest: encoded.manifest, file })
+        Ok(Written { session, folder, name, digest: encoded.manifest, file, bytes: encoded.bytes.len() as u64 })
     }
 
     /// All recordings, the oldest first; of one folder, if it is named.

@@ -21,7 +21,7 @@ pub use writer::Writer;
 
 use super::fault::FaultKind;
 use super::loaded::Plugin;
-use bub_recordings::Written;
+use bub_recordings::{Limits, Store, Written};
 use files::CallFiles;
 use parking_lot::{Mutex, RwLock};
 use play::Expected;
@@ -40,9 +40,22 @@ pub struct Recordings {
     /// Instances between two calls of a playback, by the number that the recording gives them.
     parked: Mutex<HashMap<u64, Box<dyn Any + Send>>>,
     on_written: RwLock<Vec<OnWritten>>,
+    kept: Mutex<Kept>,
     /// Writes recordings of turns behind their answers.
     pub writer: Writer,
 }
+
+/// What is known of the files of recordings, so that they are not listed for each turn.
+#[derive(Default)]
+struct Kept {
+    /// Bytes that were there when they were listed, and those that were added since.
+    bytes: u64,
+    /// Recordings since then; none: they were not listed yet.
+    written: Option<u32>,
+}
+
+/// Recordings that may be written until the files are listed again: other processes write too.
+const MAX_UNLISTED: u32 = 256;
 
 /// One of both.
 enum Active {
@@ -103,6 +116,17 @@ impl Recordings {
     pub fn announce(&self, written: &Written) {
         let all = self.on_written.read().clone();
         all.iter().for_each(|tell| tell(written));
+    }
+
+    /// Removes recordings beyond the bounds, if there may be any since the latest one of that size was written.
+    pub fn prune(&self, store: &Store, bytes: u64, limits: Limits) {
+        let mut kept = self.kept.lock();
+        kept.bytes = kept.bytes.saturating_add(bytes);
+        kept.written = kept.written.map(|written| written + 1);
+        let is_known = kept.written.is_some_and(|written| written < MAX_UNLISTED);
+        if !is_known || kept.bytes > limits.max_bytes {
+            *kept = Kept { bytes: store.prune(limits), written: Some(0) };
+        }
     }
 
     /// Keeps an instance of a playback for the next call that ran in it.

@@ -27,6 +27,15 @@ impl Turn {
         }
     }
 
+    /// Removes the recordings of the session, which is emptied; the running turn is not recorded.
+    pub fn remove_recordings(&self) {
+        if let Some(recorder) = &self.scope.recorder {
+            recorder.discard();
+        }
+        let (store, folder) = (recordings(&self.scope.host), tape_name(&self.workspace, &self.session_id));
+        store.remove_folder(&folder);
+    }
+
     /// Has the recording written, if the turn is one that is recorded. Does not wait for that.
     pub(super) fn write_recording(&self, failure: Option<&Failure>) {
         let Some(recorder) = &self.scope.recorder else { return };
@@ -36,6 +45,7 @@ impl Turn {
             RecordMode::Faults => failure.is_some() || recorder.is_broken(),
             RecordMode::All => true,
         };
+        let is_wanted = is_wanted && !recorder.is_discarded();
         let (calls, objects) = recorder.finish();
         // Of a session that is not kept, nothing is.
         if !is_wanted || is_ephemeral(&self.session_id) {
@@ -60,10 +70,12 @@ impl Turn {
 fn write(host: &Arc<Host>, turn: TurnRecord) {
     let store = recordings(host);
     match store.write(turn, PROGRAM, &|text| host.config.redact(text)) {
-        Ok(written) => host.recordings.announce(&written),
+        Ok(written) => {
+            host.recordings.announce(&written);
+            let settings = &host.config.recordings;
+            let max_age = Duration::from_secs(settings.days.saturating_mul(24 * 3600));
+            host.recordings.prune(&store, written.bytes, Limits { max_bytes: settings.max_bytes, max_age });
+        }
         Err(error) => tracing::warn!("a turn is not recorded: {error:#}"),
     }
-    let settings = &host.config.recordings;
-    let max_age = Duration::from_secs(settings.days.saturating_mul(24 * 3600));
-    store.prune(Limits { max_bytes: settings.max_bytes, max_age });
 }

@@ -2,6 +2,7 @@
 
 use super::grant_prompt::{self, Decision, GrantOptions};
 use super::{fetch, mend, report};
+use crate::cli::replay;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_permissions::{Grants, shell_word};
@@ -58,6 +59,9 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     report::write(&mut out, &candidate, bytes.len() as u64)?;
     if let Some(before) = before.filter(|_| !is_there) {
         report::difference(&mut out, before, &candidate)?;
+    }
+    if before.is_some() && !is_there && !fetch::is_address(&from) {
+        replay::offer(&mut out, &host.config, &name, &from)?;
     }
     let held = before.map(|before| host.grants.given(before, Grants::clone)).unwrap_or_default();
     let decision = choice.decide(&candidate, &held, is_there)?;

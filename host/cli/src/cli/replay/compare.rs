@@ -32,7 +32,7 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    fn new(call: &CallRecord, part: impl Into<String>, was: &str, is: &str) -> Self {
+    pub(super) fn new(call: &CallRecord, part: impl Into<String>, was: &str, is: &str) -> Self {
         let (was, is) = (was.to_owned(), is.to_owned());
         Self { hook: call.hook.clone(), plugin: call.plugin.clone(), part: part.into(), was, is }
     }
@@ -69,6 +69,23 @@ pub(super) fn unfit(call: &CallRecord) -> Option<String> {
     }
     let (name, _) = call.fault.as_ref()?;
     NOT_OF_THE_CALL.contains(&name.as_str()).then(|| format!("it was ended by `{}`", one_line(name)))
+}
+
+/// The first difference that others can notice: what the call wrote to the log is none.
+pub(super) fn effect(call: &CallRecord, played: &Played) -> Option<Difference> {
+    const LOG: &str = "bub:plugin/log.log";
+    let mut quiet = call.clone();
+    quiet.imports.retain(|import| import.function != LOG);
+    let mut made = played.clone();
+    made.call.imports.retain(|import| import.function != LOG);
+    // The answer says most.
+    let (was, is) = (&call.answer, &played.call.answer);
+    match (was, is) {
+        (Some(was), Some(is)) if digest_of(was) != digest_of(is) => {
+            Some(Difference::new(call, "answer", &canonical(was), &canonical(is)))
+        }
+        _ => difference(&quiet, &made),
+    }
 }
 
 /// The first difference, if there is one.

@@ -10,7 +10,7 @@ use bub_recordings::{CallRecord, digest_of};
 use bub_runtime::plugin;
 use bub_types::text::one_line;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// Hosts that are kept, at most.
@@ -29,12 +29,19 @@ type Key = (String, String, String);
 pub(super) struct Stages<'a> {
     config: &'a Config,
     components: Components,
+    /// Components in the place of those that were recorded, by the names of their plugins.
+    exchanged: BTreeMap<String, Vec<u8>>,
     stages: HashMap<Key, Result<Rc<Sandbox>, String>>,
 }
 
 impl<'a> Stages<'a> {
-    pub(super) fn new(config: &'a Config, components: Components) -> Self {
-        Self { config, components, stages: HashMap::new() }
+    pub(super) fn new(config: &'a Config, components: Components, exchanged: BTreeMap<String, Vec<u8>>) -> Self {
+        Self { config, components, exchanged, stages: HashMap::new() }
+    }
+
+    /// Whether the plugin has another component than was recorded.
+    pub(super) fn is_exchanged(&self, plugin: &str) -> bool {
+        self.exchanged.contains_key(plugin)
     }
 
     /// The host for a call, with the plugin that made it.
@@ -58,6 +65,9 @@ impl<'a> Stages<'a> {
     async fn start(&self, call: &CallRecord) -> Result<Sandbox> {
         let name = &call.plugin;
         bub_types::plugin_name::check_name(name).context("the recording is not understood")?;
+        if let Some(bytes) = self.exchanged.get(name) {
+            return start(self.config, call, Some(bytes)).await;
+        }
         let component = self.components.get(name, &call.component).with_context(|| {
             let digest = one_line(&call.component);
             format!("plugin `{name}` with sha256 {digest} is gone: install that version again, or give it by --with")

@@ -29,6 +29,7 @@ pub struct Playback {
 }
 
 /// A call as it was made now.
+#[derive(Debug, Clone)]
 pub struct Played {
     /// The call.
     pub call: RecordedCall,
@@ -101,6 +102,15 @@ impl Playback {
 }
 
 impl CallRecording {
+    /// Whether a strict playback has met an import that the recording does not answer.
+    pub(crate) fn has_question(&self) -> bool {
+        let expected = self.0.as_ref().and_then(|session| session.expected.as_ref());
+        expected.is_some_and(|expected| {
+            let expected = expected.lock();
+            expected.is_strict && expected.question.is_some()
+        })
+    }
+
     /// The directories of the playback, each with its name and whether it can be written to; none: the plugin's own.
     pub(crate) fn directories(&self) -> Option<Vec<(std::path::PathBuf, String, bool)>> {
         let expected = self.0.as_ref()?.expected.as_ref()?.lock();

@@ -28,6 +28,7 @@ pub struct TurnRecorder {
     instances: AtomicU64,
     bytes: AtomicUsize,
     has_broken: AtomicBool,
+    is_discarded: AtomicBool,
 }
 
 #[derive(Default)]
@@ -107,6 +108,16 @@ impl TurnRecorder {
     /// Whether a call broke so far.
     pub fn is_broken(&self) -> bool {
         self.has_broken.load(Ordering::Relaxed)
+    }
+
+    /// The turn is not to be recorded: what it was about is to be gone.
+    pub fn discard(&self) {
+        self.is_discarded.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is not to be recorded.
+    pub fn is_discarded(&self) -> bool {
+        self.is_discarded.load(Ordering::Relaxed)
     }
 
     /// About how many bytes it holds.
