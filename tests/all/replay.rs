@@ -53,7 +53,7 @@ fn nothing_is_recorded_unless_it_is_wanted() {
     let replayed = home.bub(["replay"]).finish();
     assert!(replayed.code == Some(1) && replayed.stderr.contains("record = \"all\""), "{replayed}");
     home.configure("record = \"some\"");
-    home.run(["ECHO:hi"]).finish().fails("`record`");
+    home.run(["ECHO:hi"]).finish().fails("unknown variant `some`, expected one of `off`, `faults`, `all`");
 }
 
 #[test]

@@ -78,6 +78,8 @@ pub enum Found {
         /// Where it leads.
         target: String,
     },
+    /// Nothing. It is not written: what is not in a recording is not there.
+    Missing,
 }
 
 impl RecordedFiles {
@@ -113,7 +115,8 @@ impl CallFiles {
         if self.given.is_empty() {
             return (Value::Null, None);
         }
-        let entries = self.found.into_iter().map(|((directory, path), found)| FileEntry {
+        let found = self.found.into_iter().filter(|(_, found)| *found != Found::Missing);
+        let entries = found.map(|((directory, path), found)| FileEntry {
             directory,
             path: path.to_string_lossy().into_owned(),
             found,
@@ -154,13 +157,16 @@ impl CallFiles {
                 continue;
             }
             if !self.found.contains_key(&part) {
-                // What is not there is not made by a playback either.
-                let found = find(&self.host_path(&part))?;
+                // What is made later is not there for a playback.
+                let found = find(&self.host_path(&part)).unwrap_or(Found::Missing);
                 if self.found.len() >= MAX_ENTRIES {
                     self.unfit = Some("it uses more than 20000 files");
                     return None;
                 }
                 self.found.insert(part.clone(), found);
+            }
+            if self.found.get(&part) == Some(&Found::Missing) {
+                return None;
             }
             let is_last = count == parts.len();
             if let (Some(Found::Link { target }), true) = (self.found.get(&part), follows || !is_last) {

@@ -105,6 +105,7 @@ fn make(path: &Path, found: &Found) -> io::Result<()> {
     match found {
         Found::Directory { .. } if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) => Ok(()),
         Found::Directory { .. } => fs::create_dir(path),
+        Found::Missing => Ok(()),
         Found::Link { target } => std::os::unix::fs::symlink(target, path),
         Found::File { size, modified, content } => {
             let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
