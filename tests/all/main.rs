@@ -89,6 +89,7 @@ mod proxies;
 mod quarantine;
 mod reference;
 mod registry;
+mod replay;
 mod run;
 mod sandbox;
 mod sandbox_network;

@@ -21,6 +21,7 @@ use crate::mcp::conformance::conformant_has_the_tools_of_the_conformance_suite a
 use crate::plugin_commands::commander_greets_the_given_name as commander;
 use crate::plugins::{model_twice, prompt_upper};
 use crate::policy::deeds_are_done_for_a_clean_owner as deeds;
+use crate::replay::with::prompt_upper_next;
 use crate::selectors::choosy_forks_its_sidecar_eight_deep_with_the_turns_own_and_no_deeper as choosy;
 use crate::tools::odd_tools_may_be_plain as odd_tools;
 use crate::versions::prompt_trial_adds_to_prompts_of_the_other_version as prompt_trial;

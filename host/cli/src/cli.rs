@@ -20,6 +20,7 @@ mod progress;
 mod prompt;
 mod question;
 mod reference;
+mod replay;
 mod run;
 mod secret;
 mod serve;
@@ -113,6 +114,8 @@ enum Command {
     Backup(backup::Arguments),
     /// Show the version of the home, and take it back for an older program
     Home(home::Arguments),
+    /// Make the calls of recorded turns again, with nothing reaching outside, and compare the results
+    Replay(replay::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Completions),
     /// Write manual pages, one for each command
@@ -210,6 +213,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Undo(arguments) => undo::run(&arguments, config, &workspace).await,
             Command::Backup(arguments) => backup::run(&arguments, &config).await,
             Command::Home(arguments) => home::run(&arguments, &config),
+            Command::Replay(arguments) => replay::run(&arguments, config, &workspace).await,
             Command::CompilePlugin(arguments) => Ok(compiler::run(&arguments)),
             Command::CompileGuests(arguments) => Ok(recompile::run(&arguments)),
             Command::Completions(arguments) => completions::completions(&arguments),

@@ -3,8 +3,8 @@
 use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
 use super::{
-    Audit, Budget, Channel, McpServer, Plugin, PluginRegistry, PluginStore, Policy, Prices, Process, Quotas, Serve, Telemetry,
-    Token, Trusted, Undo, mcp, serve,
+    Audit, Budget, Channel, McpServer, Plugin, PluginRegistry, PluginStore, Policy, Prices, Process, Quotas,
+    RecordMode, Recordings, Serve, Telemetry, Token, Trusted, Undo, mcp, serve,
 };
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
@@ -61,6 +61,8 @@ pub(super) struct File {
     pub(super) process: Process,
     pub(super) undo: Undo,
     pub(super) audit: Audit,
+    pub(super) record: RecordMode,
+    pub(super) recordings: Recordings,
     /// Whether other users can read the file and a key in it has a secret's name.
     #[serde(skip)]
     pub(super) exposes_keys: bool,
@@ -114,6 +116,7 @@ impl File {
         self.prices.check()?;
         self.process.check()?;
         self.undo.check()?;
+        self.recordings.check()?;
         self.quotas.check()?;
         self.registry.check()?;
         self.trust.check()?;

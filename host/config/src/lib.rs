@@ -27,6 +27,7 @@ mod prices;
 mod process;
 mod providers;
 mod quotas;
+mod record;
 mod registries;
 mod section;
 mod serve;
@@ -64,6 +65,7 @@ pub use policy::Policy;
 pub use prices::Prices;
 pub use process::{Process, ProcessLimits};
 pub use quotas::{Quota, Quotas};
+pub use record::{RecordMode, Recordings};
 pub use registries::Registry;
 pub use section::{MAX_SETTINGS, Section, SharedSettings};
 pub use serve::{Scope, Serve, TlsFiles, Token};
@@ -166,6 +168,10 @@ pub struct Config {
     pub undo: Undo,
     /// Receipts, the chain of a tape's entries, and its witness.
     pub audit: Audit,
+    /// Which turns are recorded.
+    pub record: RecordMode,
+    /// How long recordings are kept.
+    pub recordings: Recordings,
     /// Settings of `serve`.
     pub serve: Serve,
     /// Debouncing defaults for channels.

@@ -177,6 +177,8 @@ impl Config {
             process,
             undo: file.undo,
             audit: file.audit,
+            record: file.record,
+            recordings: file.recordings,
             serve,
             debounce_defaults: bub::DebounceDefaults::read(&environment)?,
             stream_output: environment.flag("STREAM_OUTPUT")?.unwrap_or(true),

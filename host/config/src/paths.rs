@@ -47,6 +47,11 @@ impl Config {
         self.home.join("index")
     }
 
+    /// Directory of recordings of turns, a folder for each session.
+    pub fn recordings_dir(&self) -> PathBuf {
+        self.home.join("recordings")
+    }
+
     /// Path of `config.toml`.
     pub fn file(&self) -> PathBuf {
         self.home.join(file::FILE)

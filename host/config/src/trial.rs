@@ -2,7 +2,8 @@
 
 use super::connection::Connection;
 use super::{
-    Audit, Budget, Config, DebounceDefaults, Plugin, PluginRegistry, Prices, Process, Quotas, Serve, TapeSettings, Telemetry,
+    Audit, Budget, Config, DebounceDefaults, Plugin, PluginRegistry, Prices, Process, Quotas, RecordMode, Serve,
+    TapeSettings, Telemetry,
 };
 use anyhow::Result;
 use bub_tape::Durability;
@@ -76,6 +77,8 @@ impl Config {
             process: Process::default(),
             undo: self.undo.clone(),
             audit: Audit::default(),
+            record: RecordMode::Off,
+            recordings: self.recordings.clone(),
             serve: Serve::default(),
             debounce_defaults: DebounceDefaults::default(),
             stream_output: self.stream_output,

@@ -51,6 +51,7 @@ async fn call_one<'c, T: Send>(
     ask: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> Answer<'a, T> + Send,
 ) -> Result<T, Failure> {
     let hook = context.call;
+    let context = context.collected_by(scope.recorder.clone());
     let answer = call(&scope.host, plugin, context, ask).await?;
     answer.map_err(|error| Failure::Hook { hook, plugin: plugin.name.clone(), error })
 }

@@ -53,7 +53,7 @@ pub use command::Command;
 pub use component_world::ComponentWorld;
 pub use digest::{digest, is_digest};
 pub use discovery::{MAX_FILE, bytes_of, digest_of, user_dir, workspace_dir};
-pub use embedded::{embedded, is_embedded};
+pub use embedded::{embedded, embedded_digests, is_embedded};
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{Engines, open_pagemap};
 pub(crate) use fault::Break;

@@ -29,6 +29,7 @@ mod program_proxies;
 mod progress;
 mod prompt_cache;
 mod receipts;
+mod recording;
 mod replay;
 mod scope;
 mod selection_report;

@@ -2,7 +2,7 @@
 
 mod add;
 mod audit;
-mod check;
+pub(super) mod check;
 mod dev;
 mod fetch;
 mod fixtures;

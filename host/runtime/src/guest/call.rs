@@ -115,7 +115,8 @@ impl<'h> OpenCall<'h> {
         let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
         // Calls during loading are not counted: the plugin is not in use yet.
         let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
-        let counts = context.call != Call::Load && !previews;
+        // Nor are those of a playback, which breaks what broke before.
+        let counts = context.call != Call::Load && !previews && !host.recordings.is_playback();
         let permit = match (counts, previews) {
             (true, _) => host.quarantine.begin(plugin, context.circuit_key()).await,
             (false, true) => host
@@ -155,6 +156,7 @@ impl<'h> OpenCall<'h> {
             turn.fuel.fetch_add(fuel, Ordering::Relaxed);
         }
         self.live.store.data().output.end();
+        self.context.recording.used(fuel, self.live.store.data().limiter.used());
         if bub_telemetry::is_on() {
             let span = Span::current();
             span.record("digest", &*self.plugin.digest);
@@ -195,7 +197,7 @@ impl<'h> OpenCall<'h> {
             host.quarantine.succeeded(plugin, context.circuit_key(), permit).await;
         }
         if let Some(turn) = &context.turn {
-            live.rest(plugin, turn);
+            live.rest(plugin, turn, &context.recording);
         }
     }
 
@@ -209,7 +211,7 @@ impl<'h> OpenCall<'h> {
         self.log(took, fuel, Some(&kind));
         let Self { host, plugin, context, live, permit, counts, previews, limit, busy, .. } = self;
         let (hook, turn, session) = (context.call.name(), context.turn.as_deref(), context.session());
-        context.recording.ends(Some(&kind.to_string()));
+        context.recording.ends(Some(&kind));
         let broken = Fault { plugin: plugin.name.clone(), hook, kind, output: live.store.data().output.shown() };
         record_fault(&broken);
         if let Some((holder, broken)) = turn.and_then(|turn| filled(turn, plugin, &broken)) {
@@ -245,12 +247,13 @@ fn record_fault(fault: &Fault) {
 }
 
 /// The same call, recorded or played back where the host does that with the plugin.
-fn recorded(host: &Host, plugin: &Plugin, context: CallContext, is_preview: bool) -> CallContext {
+fn recorded(host: &Host, plugin: &Arc<Plugin>, context: CallContext, is_preview: bool) -> CallContext {
     if context.call == Call::Load || is_preview {
         return context;
     }
-    let recording = host.recordings.begin(&plugin.name, context.call.name());
-    recording.begins(&plugin.config, || context.turn.as_deref().map_or(Value::Null, Turn::snapshot));
+    let of_turn = context.turn_recorder().map(|recorder| (recorder, context.place()));
+    let snapshot = || context.turn.as_deref().map_or(Value::Null, Turn::snapshot);
+    let recording = host.recordings.begin(plugin, context.call.name(), of_turn, snapshot);
     context.recorded(recording)
 }
 

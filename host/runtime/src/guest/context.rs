@@ -2,7 +2,7 @@
 
 use crate::plugin::Caller;
 use crate::plugin::quarantine::CircuitKey;
-use crate::plugin::recording::CallRecording;
+use crate::plugin::recording::{CallPlace, CallRecording, TurnRecorder};
 use crate::turn::Turn;
 use bub_types::hook::Call;
 use std::sync::{Arc, LazyLock};
@@ -20,6 +20,8 @@ pub struct CallContext {
     about: Option<Arc<str>>,
     /// The caller where there is no turn, if it is known.
     caller: Option<Caller>,
+    /// Collects the calls of the turn that it belongs to, where there is no turn yet, or none any more.
+    recorder: Option<Arc<TurnRecorder>>,
     /// The recording of the call.
     pub(super) recording: CallRecording,
 }
@@ -27,7 +29,15 @@ pub struct CallContext {
 impl CallContext {
     /// A call without a turn.
     pub fn outside(call: impl Into<Call>) -> Self {
-        Self { call: call.into(), turn: None, depth: 0, about: None, caller: None, recording: CallRecording::default() }
+        Self {
+            call: call.into(),
+            turn: None,
+            depth: 0,
+            about: None,
+            caller: None,
+            recorder: None,
+            recording: CallRecording::default(),
+        }
     }
 
     /// A call without a turn, for a message or a tape: faults are counted for that session.
@@ -43,6 +53,21 @@ impl CallContext {
     /// Records the call, or plays a recorded one back.
     pub(super) fn recorded(self, recording: CallRecording) -> Self {
         Self { recording, ..self }
+    }
+
+    /// Sets what collects the calls of its turn.
+    pub fn collected_by(self, recorder: Option<Arc<TurnRecorder>>) -> Self {
+        Self { recorder, ..self }
+    }
+
+    /// What collects the calls of its turn, if the turn is recorded.
+    pub(super) fn turn_recorder(&self) -> Option<&Arc<TurnRecorder>> {
+        self.turn.as_ref().and_then(|turn| turn.scope.recorder.as_ref()).or(self.recorder.as_ref())
+    }
+
+    /// Its place among the calls of its turn.
+    pub(super) fn place(&self) -> CallPlace {
+        CallPlace { turn: self.turn.as_ref().map_or_else(String::new, |turn| turn.id.clone()), depth: self.depth }
     }
 
     /// The key of the call's circuit, for the quarantine: its plugin, hook and caller.

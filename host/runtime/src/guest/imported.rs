@@ -35,6 +35,9 @@ impl Imported<'_> {
         // A function without a result, or without one there, needs no recorded answer.
         let answer = recording.answer(function, arguments).unwrap_or_default();
         recording.imported(function, arguments.to_vec(), answer.clone());
+        if recording.has_question() {
+            return Err(Error::msg(format!("it asks `{function}` what was not asked when it was recorded")));
+        }
         let played = T::from_shown(answer);
         played
             .map(Some)

@@ -5,6 +5,7 @@ use super::host_call_hook::Pace;
 use super::linked::LinkedExports;
 use super::state::{MAX_HANDLES, State};
 use crate::host::Host;
+use crate::plugin::recording::CallRecording;
 use crate::plugin::{Plugin, Source, YIELD_INTERVAL};
 use crate::turn::Turn;
 use std::sync::Arc;
@@ -32,10 +33,15 @@ impl<'p> GuestInstance<'p> {
     pub(super) fn new(host: &Arc<Host>, plugin: &'p Arc<Plugin>, context: &CallContext) -> Result<Self> {
         let is_pooled = host.engines.fits_pool(plugin.limits.memory_bytes());
         let may_rest = is_pooled && may_rest(plugin, context);
-        let rested = context.turn.as_ref().filter(|_| may_rest).and_then(|turn| turn.idle.take(plugin));
+        let recording = &context.recording;
+        let rested = context.turn.as_ref().filter(|_| may_rest).and_then(|turn| match recording.is_playback() {
+            true => host.recordings.unpark(recording.instance()?),
+            false => turn.idle.take(plugin),
+        });
         if let Some(idle) = rested.and_then(|idle| idle.downcast::<IdleInstance>().ok()) {
             let IdleInstance { mut store, instance } = *idle;
             store.data_mut().resume(context);
+            recording.runs_in(store.data().number);
             bound(&mut store, plugin)?;
             return Ok(Self {
                 store,
@@ -44,7 +50,10 @@ impl<'p> GuestInstance<'p> {
                 may_rest,
             });
         }
-        let (store, ready) = store(host, plugin, context, !is_pooled)?;
+        let (mut store, ready) = store(host, plugin, context, !is_pooled)?;
+        if may_rest {
+            store.data_mut().number = recording.runs_in(recording.instance());
+        }
         Ok(Self { store, ready, instance: None, may_rest })
     }
 
@@ -76,19 +85,27 @@ impl<'p> GuestInstance<'p> {
     }
 
     /// The call has ended well: the next one of the turn may have the instance, if that may be.
-    pub(super) fn rest(mut self, plugin: &Arc<Plugin>, turn: &Turn) {
+    pub(super) fn rest(mut self, plugin: &Arc<Plugin>, turn: &Turn, recording: &CallRecording) {
         if let (Some(instance), true) = (self.instance, self.may_rest)
             && self.store.data_mut().rest()
         {
-            let slots = self.store.data().host.engines.slots();
-            turn.idle.put(plugin, Box::new(IdleInstance { store: self.store, instance }), slots);
+            let host = self.store.data().host.clone();
+            let number = self.store.data().number.filter(|_| recording.is_playback());
+            let idle = Box::new(IdleInstance { store: self.store, instance });
+            match number {
+                Some(number) => host.recordings.park(number, idle),
+                None => turn.idle.put(plugin, idle, host.engines.slots()),
+            }
         }
     }
 }
 
 /// Whether that call may have an instance that another has had before.
 fn may_rest(plugin: &Plugin, context: &CallContext) -> bool {
-    plugin.source == Source::Embedded && context.turn.is_some() && !context.recording.is_on()
+    let recording = &context.recording;
+    // In a playback the number that the recording gives an instance says so: the plugin's file may be elsewhere now.
+    let may_be_kept = plugin.source == Source::Embedded || recording.is_playback();
+    may_be_kept && context.turn.is_some() && recording.may_share_instance()
 }
 
 fn store<'p>(

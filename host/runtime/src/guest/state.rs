@@ -4,7 +4,7 @@ use super::context::CallContext;
 use super::determinism;
 use super::limiter::Limiter;
 use super::output::Output;
-use super::wasi::{directories, egress::Http, file_guard::FileGuard};
+use super::wasi::{directories, egress::Http, file_guard::FileGuard, guarded_files::Listings};
 use crate::host::Host;
 use crate::plugin::quarantine::CallRecorder;
 use crate::plugin::recording::CallRecording;
@@ -58,6 +58,12 @@ pub struct State {
     pub file_guard: Option<FileGuard>,
     /// Whether the call was given text of a tape, a model or a tool: what it writes may say the same.
     pub has_read: bool,
+    /// What is left of listed directories, where a call is recorded.
+    pub listings: Listings,
+    /// The number of the instance in the recording of the turn, if it is recorded.
+    pub number: Option<u64>,
+    /// The recording that clocks and random numbers are of.
+    ambient: determinism::Ambient,
     wasi: WasiCtx,
     http: Http,
     http_ctx: WasiHttpCtx,
@@ -75,7 +81,9 @@ impl State {
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());
         let file_guard = file_guard(&host, &plugin, call, turn.as_ref());
-        let wasi = wasi(&host, &plugin, (call, turn.as_deref(), &recording), file_guard.as_ref(), &output);
+        let ambient = determinism::Ambient::new(&recording);
+        let during = During { call, turn: turn.as_deref(), recording: &recording, ambient: &ambient };
+        let wasi = wasi(&host, &plugin, &during, file_guard.as_ref(), &output);
         let http = Http {
             host: host.clone(),
             plugin: plugin.clone(),
@@ -97,6 +105,9 @@ impl State {
             recording,
             file_guard,
             has_read: false,
+            listings: Listings::default(),
+            number: None,
+            ambient,
             wasi,
             http,
             http_ctx: WasiHttpCtx::new(),
@@ -112,18 +123,26 @@ impl State {
         self.http.turn = None;
         self.file_guard = None;
         self.recorder = CallRecorder::default();
+        self.recording = CallRecording::default();
+        self.http.recording = CallRecording::default();
+        self.ambient.set(&self.recording);
         self.table.is_empty() && self.limiter.used() <= MAX_RESTING
     }
 
-    /// The next call in the same store; a call that is recorded has one of its own.
+    /// The next call in the same store.
     pub fn resume(&mut self, context: &CallContext) {
-        let CallContext { call, turn, depth, .. } = context.clone();
+        let CallContext { call, turn, depth, recording, .. } = context.clone();
+        self.ambient.set(&recording);
+        self.http.recording.clone_from(&recording);
+        self.recorder = CallRecorder::for_call(recording.clone());
+        self.recording = recording;
         // Only a selector's clocks stand; and where a directory is, and whether it is granted, may have changed.
         // The previous context is dropped: an instance that holds a handle of it is not reused.
         if (call == SELECTOR) != (self.call == SELECTOR) || self.plugin.opens_files() {
             self.file_guard = file_guard(&self.host, &self.plugin, call, turn.as_ref());
-            let during = (call, turn.as_deref(), &self.recording);
-            self.wasi = wasi(&self.host, &self.plugin, during, self.file_guard.as_ref(), &self.output);
+            let (recording, ambient) = (&self.recording, &self.ambient);
+            let during = During { call, turn: turn.as_deref(), recording, ambient };
+            self.wasi = wasi(&self.host, &self.plugin, &during, self.file_guard.as_ref(), &self.output);
         }
         self.http.turn.clone_from(&turn);
         (self.call, self.turn, self.depth) = (call, turn, depth);
@@ -205,14 +224,18 @@ fn file_guard(host: &Host, plugin: &Arc<Plugin>, call: Call, turn: Option<&Arc<T
     })
 }
 
+/// The call that WASI is made for.
+pub(crate) struct During<'a> {
+    call: Call,
+    /// Its turn, if it has one.
+    pub turn: Option<&'a Turn>,
+    /// Its recording.
+    pub recording: &'a CallRecording,
+    ambient: &'a determinism::Ambient,
+}
+
 /// Of WASI what that call gets.
-fn wasi(
-    host: &Host,
-    plugin: &Plugin,
-    (call, turn, recording): (Call, Option<&Turn>, &CallRecording),
-    guard: Option<&FileGuard>,
-    output: &Output,
-) -> WasiCtx {
+fn wasi(host: &Host, plugin: &Plugin, during: &During<'_>, guard: Option<&FileGuard>, output: &Output) -> WasiCtx {
     let mut wasi = WasiCtx::builder();
     wasi.stdout(output.clone());
     wasi.stderr(output.clone());
@@ -221,13 +244,13 @@ fn wasi(
     // step would be dearer than the step; strangers get one, because a pipe would hold this one for ever.
     wasi.allow_blocking_current_thread(plugin.source == Source::Embedded);
     if let Some(guard) = guard {
-        directories::open(&mut wasi, host, plugin, turn, &guard.files);
+        directories::open(&mut wasi, host, plugin, during, &guard.files);
     }
     // A selection is the same whenever it is made of the same view.
-    if let (SELECTOR, Some(turn)) = (call, turn) {
+    if let (SELECTOR, Some(turn)) = (during.call, during.turn) {
         determinism::hold(&mut wasi, &turn.started);
-    } else if recording.is_on() {
-        determinism::record(&mut wasi, recording);
+    } else if during.recording.is_on() {
+        determinism::record(&mut wasi, during.ambient);
     }
     wasi.build()
 }

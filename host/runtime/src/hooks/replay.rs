@@ -81,6 +81,8 @@ async fn in_turn(
     prompt: String,
 ) -> Result<Option<Failure>, String> {
     if call.replay() == ReplayMode::Isolated {
+        // A plugin that is called after the turns that it selected for was that selector.
+        turn.selected_by(&plugin.name);
         isolated(turn, call, told).await?;
         return Ok(None);
     }

@@ -120,6 +120,14 @@ impl Host {
         self.journals.released().await;
     }
 
+    /// Waits until the turns that have ended are recorded.
+    pub async fn flush_recordings(&self) {
+        if self.recordings.writer.is_started() {
+            let recordings = self.recordings.clone();
+            let _ = tokio::task::spawn_blocking(move || recordings.writer.flush()).await;
+        }
+    }
+
     /// The database that workers share; none where the tapes are not in PostgreSQL.
     pub fn database(&self) -> Option<&Database> {
         self.database.as_ref()
@@ -133,6 +141,7 @@ impl Host {
         self.sandboxes.close();
         bub_sandbox_proxy::remove_ended();
         self.budget.flush().await;
+        self.flush_recordings().await;
         self.recall.close();
     }
 }

@@ -251,6 +251,9 @@ impl HostTape for State {
         if handle.turn.is_tape(&handle.tape) {
             handle.turn.forget_written_taint(true);
         }
+        if outcome.is_ok() && handle.turn.owns(&handle.tape) {
+            handle.turn.remove_recordings();
+        }
         let archived = match self.written(&handle, outcome) {
             Ok(archived) => archived,
             Err(error) => return Ok(Err(error)),

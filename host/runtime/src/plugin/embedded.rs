@@ -120,6 +120,11 @@ pub fn embedded() -> impl Iterator<Item = (&'static str, &'static [Grant])> {
     EMBEDDED.iter().map(|guest| (guest.name, guest.grants))
 }
 
+/// The names of those guests, and the SHA-256 of their bytes, in hex.
+pub fn embedded_digests() -> impl Iterator<Item = (&'static str, &'static str)> {
+    EMBEDDED.iter().map(|guest| (guest.name, guest.outline.digest))
+}
+
 /// Whether the program carries a guest of that name.
 pub fn is_embedded(name: &str) -> bool {
     EMBEDDED.iter().any(|embedded| embedded.name == name)

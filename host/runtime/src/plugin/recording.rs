@@ -1,71 +1,61 @@
-//! Records calls of a plugin with the answers of its imports, and plays them back against another build of it.
+//! Records calls of plugins with the answers of their imports, and plays them back.
 //!
 //! A recorded call is data alone: what went in, each call of an import with its answer in order, and what came out. The
 //! layer that serves imports passes every call through [`CallRecording`], which keeps the answer or gives the kept one.
+//! A [`Recorder`] keeps the calls of one plugin, a [`TurnRecorder`] all calls of one turn.
 
+mod call;
+mod files;
 mod play;
 mod record;
+mod scratch;
+mod turn;
+mod writer;
 
-pub use play::Playback;
+pub use call::{FORMAT, ImportCall, RecordedCall};
+pub use files::{Directory, FileEntry, Found, RecordedFiles};
+pub use play::{Playback, Played};
 pub use record::{Recorded, Recorder};
+pub use turn::{CallPlace, TurnRecorder};
+pub use writer::Writer;
 
+use super::fault::FaultKind;
+use super::loaded::Plugin;
+use bub_recordings::{Limits, Store, Written};
+use files::CallFiles;
 use parking_lot::{Mutex, RwLock};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use play::Expected;
+use serde_json::Value;
+use std::any::Any;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The layout of [`RecordedCall`].
-pub const FORMAT: u32 = 1;
-
-/// A call with all that it was given.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RecordedCall {
-    /// [`FORMAT`].
-    pub format: u32,
-    /// The plugin.
-    pub plugin: String,
-    /// The export that was called, by the name of its hook.
-    pub call: String,
-    /// Its arguments, without handles.
-    pub arguments: Value,
-    /// The value that the export returned; absent where it ended in a fault.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Value>,
-    /// Why it returned nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
-    /// The calls of imports, in order.
-    #[serde(default)]
-    pub imports: Vec<ImportCall>,
-    /// The readings of the wall clock, in seconds since 1970, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clock: Vec<f64>,
-    /// The seed of random numbers, in hex.
-    pub random: String,
-    /// The plugin's table of the configuration.
-    #[serde(default)]
-    pub config: Map<String, Value>,
-    /// The turn as hooks saw it; null outside of a turn.
-    #[serde(default)]
-    pub turn: Value,
-}
-
-/// A call of an import.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ImportCall {
-    /// Interface and function, as in `bub:plugin/config.get`.
-    pub function: String,
-    /// Its arguments, handles as `(handle)`.
-    pub arguments: Vec<Value>,
-    /// The value that it returned.
-    pub answer: Value,
-}
+/// What is told of each recording that was written.
+pub type OnWritten = Arc<dyn Fn(&Written) + Send + Sync>;
 
 /// The recordings or playbacks of a host; by default none.
 #[derive(Default)]
-pub struct Recordings(RwLock<Vec<Active>>);
+pub struct Recordings {
+    active: RwLock<Vec<Active>>,
+    /// Instances between two calls of a playback, by the number that the recording gives them.
+    parked: Mutex<HashMap<u64, Box<dyn Any + Send>>>,
+    on_written: RwLock<Vec<OnWritten>>,
+    kept: Mutex<Kept>,
+    /// Writes recordings of turns behind their answers.
+    pub writer: Writer,
+}
+
+/// What is known of the files of recordings, so that they are not listed for each turn.
+#[derive(Default)]
+struct Kept {
+    /// Bytes that were there when they were listed, and those that were added since.
+    bytes: u64,
+    /// Recordings since then; none: they were not listed yet.
+    written: Option<u32>,
+}
+
+/// Recordings that may be written until the files are listed again: other processes write too.
+const MAX_UNLISTED: u32 = 256;
 
 /// One of both.
 enum Active {
@@ -76,27 +66,83 @@ enum Active {
 impl Recordings {
     /// Records the calls of the recorder's plugin from now on.
     pub fn record(&self, recorder: Recorder) {
-        self.0.write().push(Active::Record(recorder));
+        self.active.write().push(Active::Record(recorder));
     }
 
     /// Answers the imports of the next such call of the plugin from a recording.
     pub fn play(&self, playback: Playback) {
-        *self.0.write() = vec![Active::Play(playback)];
+        *self.active.write() = vec![Active::Play(playback)];
     }
 
     /// Whether calls are played back.
     pub fn is_playback(&self) -> bool {
-        matches!(&**self.0.read(), [Active::Play(_)])
+        matches!(&**self.active.read(), [Active::Play(_)])
     }
 
-    /// The recording or playback of a call that begins.
-    pub fn begin(&self, plugin: &str, call: &str) -> CallRecording {
-        let active = self.0.read();
-        let begun = active.iter().map(|active| match active {
-            Active::Record(recorder) => recorder.begin(plugin, call),
-            Active::Play(playback) => playback.begin(plugin, call),
-        });
-        begun.into_iter().find(CallRecording::is_on).unwrap_or_default()
+    /// The recording or playback of a call that begins, in that turn if there is one that is recorded.
+    pub fn begin(
+        &self,
+        plugin: &Arc<Plugin>,
+        call: &'static str,
+        turn: Option<(&Arc<TurnRecorder>, CallPlace)>,
+        snapshot: impl FnOnce() -> Value,
+    ) -> CallRecording {
+        let recorder = {
+            let active = self.active.read();
+            let mut recorder = None;
+            for active in active.iter() {
+                match active {
+                    Active::Record(found) if found.is_for(&plugin.name) => recorder = Some(found.clone()),
+                    Active::Record(_) => {}
+                    Active::Play(playback) => return playback.begin(&plugin.name, call),
+                }
+            }
+            recorder
+        };
+        match (recorder, turn) {
+            (None, None) => CallRecording::default(),
+            (None, Some((turn, place))) => turn.begin(plugin, call, place, snapshot, None),
+            (Some(recorder), Some((turn, place))) => turn.begin(plugin, call, place, snapshot, Some(recorder)),
+            (Some(recorder), None) => recorder.begin(plugin, call, snapshot()),
+        }
+    }
+
+    /// Tells that function of each recording that is written from now on, on the thread that writes.
+    pub fn on_written(&self, tell: OnWritten) {
+        self.on_written.write().push(tell);
+    }
+
+    /// A recording was written.
+    pub fn announce(&self, written: &Written) {
+        let all = self.on_written.read().clone();
+        all.iter().for_each(|tell| tell(written));
+    }
+
+    /// Removes recordings beyond the bounds, if there may be any since the latest one of that size was written.
+    pub fn prune(&self, store: &Store, bytes: u64, limits: Limits) {
+        let mut kept = self.kept.lock();
+        kept.bytes = kept.bytes.saturating_add(bytes);
+        kept.written = kept.written.map(|written| written + 1);
+        let is_known = kept.written.is_some_and(|written| written < MAX_UNLISTED);
+        if !is_known || kept.bytes > limits.max_bytes {
+            *kept = Kept { bytes: store.prune(limits), written: Some(0) };
+        }
+    }
+
+    /// Keeps an instance of a playback for the next call that ran in it.
+    pub(crate) fn park(&self, instance: u64, idle: Box<dyn Any + Send>) {
+        self.parked.lock().insert(instance, idle);
+    }
+
+    /// The instance of that number.
+    pub(crate) fn unpark(&self, instance: u64) -> Option<Box<dyn Any + Send>> {
+        self.parked.lock().remove(&instance)
+    }
+
+    /// Drops the instances of a playback: its turn is over.
+    pub fn forget_instances(&self) {
+        let all = std::mem::take(&mut *self.parked.lock());
+        drop(all);
     }
 }
 
@@ -108,14 +154,26 @@ pub struct CallRecording(Option<Arc<Session>>);
 struct Session {
     log: Mutex<Log>,
     /// Of a playback.
-    expected: Option<Mutex<play::Expected>>,
+    expected: Option<Mutex<Expected>>,
     /// Takes the call when it has ended.
     recorder: Option<Recorder>,
+    /// Collects it with the other calls of its turn.
+    turn: Option<Arc<TurnRecorder>>,
 }
 
 /// The events of the call so far.
+#[derive(Default)]
 struct Log {
     call: RecordedCall,
+    monotonic: Vec<u64>,
+    files: CallFiles,
+    /// The instance that it runs in, where others may run in it too.
+    instance: Option<u64>,
+    has_ended: bool,
+    /// The name of the fault that ended it.
+    fault: Option<&'static str>,
+    fuel: u64,
+    memory: u64,
     /// Why the call cannot be played back.
     unrecorded: Option<String>,
 }
@@ -131,6 +189,15 @@ impl CallRecording {
         self.0.as_ref().is_some_and(|session| session.expected.is_some())
     }
 
+    /// Whether the call may have an instance that another has had before: what it leaves there is then repeated too.
+    pub fn may_share_instance(&self) -> bool {
+        let Some(session) = &self.0 else { return true };
+        match &session.expected {
+            Some(_) => session.log.lock().instance.is_some(),
+            None => session.recorder.is_none(),
+        }
+    }
+
     /// Changes what is recorded, if anything is.
     fn log(&self, change: impl FnOnce(&mut Log)) {
         if let Some(session) = &self.0 {
@@ -138,18 +205,19 @@ impl CallRecording {
         }
     }
 
-    /// The call begins, in that turn.
-    pub fn begins(&self, config: &Map<String, Value>, turn: impl FnOnce() -> Value) {
-        self.log(|log| {
-            (log.call.config, log.call.turn) = (config.clone(), turn());
-            // Removes values that a replay does not use, and those of this machine alone.
-            if let Some(turn) = log.call.turn.as_object_mut() {
-                turn.remove("workspace");
-                if let Some(state) = turn.get_mut("state").and_then(Value::as_object_mut) {
-                    state.retain(|key, _| !key.starts_with("_runtime"));
-                }
-            }
-        });
+    /// The number of the recorded instance.
+    pub fn instance(&self) -> Option<u64> {
+        self.0.as_ref()?.log.lock().instance
+    }
+
+    /// The call runs in that instance, or in a new one. Returns its number.
+    pub fn runs_in(&self, instance: Option<u64>) -> Option<u64> {
+        let session = self.0.as_ref()?;
+        let instance = instance.or_else(|| session.turn.as_ref().map(|turn| turn.new_instance()));
+        if instance.is_some() {
+            session.log.lock().instance = instance;
+        }
+        instance
     }
 
     /// The arguments of the export.
@@ -174,7 +242,14 @@ impl CallRecording {
 
     /// An import was called.
     pub fn imported(&self, function: &str, arguments: Vec<Value>, answer: Value) {
-        self.log(|log| log.call.imports.push(ImportCall { function: function.to_owned(), arguments, answer }));
+        let Some(session) = &self.0 else { return };
+        let call = ImportCall { function: function.to_owned(), arguments, answer };
+        let has_room = session.turn.as_ref().is_none_or(|turn| turn.charge(call.weight()));
+        let mut log = session.log.lock();
+        match has_room {
+            true => log.call.imports.push(call),
+            false => log.unrecorded = Some(turn::TOO_LARGE.to_owned()),
+        }
     }
 
     /// The recorded answer of an import; none if there is no call of that function left.
@@ -195,21 +270,39 @@ impl CallRecording {
         now
     }
 
+    /// The time of the monotonic clock, in the same way.
+    pub fn monotonic(&self, now: u64) -> u64 {
+        let expected = self.0.as_ref().and_then(|session| session.expected.as_ref());
+        let now = expected.map_or(now, |expected| expected.lock().monotonic(now));
+        self.log(|log| log.monotonic.push(now));
+        now
+    }
+
     /// The seed of random numbers.
     pub fn random(&self) -> String {
         self.0.as_ref().map_or_else(String::new, |session| session.log.lock().call.random.clone())
     }
 
+    /// What the call has used.
+    pub fn used(&self, fuel: u64, memory: usize) {
+        self.log(|log| (log.fuel, log.memory) = (fuel, memory as u64));
+    }
+
     /// The call has ended, with a fault if there was one.
-    pub fn ends(&self, fault: Option<&str>) {
+    pub fn ends(&self, fault: Option<&FaultKind>) {
         let Some(session) = &self.0 else { return };
         let mut log = session.log.lock();
-        log.call.fault = fault.map(str::to_owned);
+        log.has_ended = true;
+        log.call.fault = fault.map(ToString::to_string);
+        log.fault = fault.map(FaultKind::name);
         if fault.is_some() {
             log.call.answer = None;
         }
+        if let (Some(_), Some(turn)) = (fault, &session.turn) {
+            turn.has_broken();
+        }
         if let Some(recorder) = &session.recorder {
-            recorder.keep(log.call.clone(), log.unrecorded.clone());
+            recorder.keep(log.call.clone(), log.unrecorded.clone().or_else(|| log.files.used()));
         }
     }
 }

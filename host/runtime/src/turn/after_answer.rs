@@ -25,6 +25,7 @@ impl Turn {
         }
         self.scope.host.processes.end_turn(&self.id).await;
         self.end_program_proxies();
+        self.write_recording(None);
         self.index_tape().await;
         self.compact_memory().await;
         if let Err(error) = HeadDelivery::new(&self.scope.host.config).run(true).await {

@@ -44,7 +44,7 @@ pub(super) async fn drive(
     options: TurnOptions,
     direct: Option<DirectStage<'_>>,
 ) -> Result<TurnResult, Failure> {
-    let scope = CallScope::with_channel(host, options.channel());
+    let scope = CallScope::for_turn(host, options.channel());
     let begun = begin(&scope, &mut inbound, options).await;
     let outcome = match &begun {
         Ok(turn) => stages(turn, direct).await,
@@ -64,6 +64,9 @@ pub(super) async fn drive(
         if !matches!(failure, Failure::Cancelled | Failure::LeaseLost) {
             let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
             hooks::notify_observers(&scope, turn.as_ref(), "turn", &failure.to_user_error(), Some(&message)).await;
+        }
+        if let Some(turn) = &turn {
+            turn.write_recording(Some(failure));
         }
     }
     outcome

@@ -6,7 +6,7 @@ use super::scope::CallScope;
 use super::taint::TaintSource;
 use crate::error::Failure;
 use crate::plugin::Caller;
-use bub_types::{Envelope, Error, ErrorKind, Principal};
+use bub_types::{EPHEMERAL_PREFIX, Envelope, Error, ErrorKind, Principal};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -27,6 +27,12 @@ impl TurnSnapshot {
     /// The turn's session.
     pub fn session(&self) -> &str {
         &self.session
+    }
+
+    /// The same in a session that is not kept, so that nothing is written for it.
+    #[must_use]
+    pub fn unkept(self) -> Self {
+        Self { session: format!("{EPHEMERAL_PREFIX}replay"), ..self }
     }
 
     /// The prompt, or the message where there was none yet.

@@ -3,6 +3,7 @@
 use super::options::Identity;
 use crate::channel::Channel;
 use crate::host::Host;
+use crate::plugin::recording::TurnRecorder;
 use crate::plugin::{Plugin, PluginSet};
 use bub_permissions::Grant;
 use bub_tape::Media;
@@ -22,6 +23,8 @@ pub struct CallScope {
     /// The identity of the sender of the message that is asked about before its turn begins, where its channel does not
     /// know better.
     pub(super) identity: Option<Identity>,
+    /// Collects the calls of the turn, if it is recorded.
+    pub recorder: Option<Arc<TurnRecorder>>,
 }
 
 impl CallScope {
@@ -32,7 +35,25 @@ impl CallScope {
 
     /// The same; what no plugin delivers goes there, where it is not the host's channel that takes it.
     pub fn with_channel(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
-        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel, identity: None })
+        Arc::new(Self::of(host, channel))
+    }
+
+    /// The same for a turn that is recorded if the configuration says so.
+    pub(super) fn for_turn(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
+        let is_recorded = host.config.record.is_on() && !host.config.is_trial && !host.recordings.is_playback();
+        let recorder = is_recorded.then(Arc::<TurnRecorder>::default);
+        Arc::new(Self { recorder, ..Self::of(host, channel) })
+    }
+
+    fn of(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Self {
+        Self {
+            host: host.clone(),
+            plugins: host.plugins(),
+            media: Media::default(),
+            channel,
+            identity: None,
+            recorder: None,
+        }
     }
 
     /// The channel for envelopes that no plugin delivers.

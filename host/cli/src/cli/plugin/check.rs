@@ -6,7 +6,7 @@ mod coverage;
 mod diagnostic;
 mod repro;
 mod samples;
-pub(super) mod sandbox;
+pub(in crate::cli) mod sandbox;
 
 use super::fetch;
 use crate::cli::{log, text};

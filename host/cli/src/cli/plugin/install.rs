@@ -3,12 +3,14 @@
 use super::grant_prompt::{self, Decision, GrantChoice};
 use super::incoming::Incoming;
 use super::{mend, report};
+use crate::cli::replay;
 use anyhow::{Context, Result};
 use bub_permissions::{Grant, Grants, shell_word};
 use bub_registry::{Lock, Signer};
 use bub_runtime::host::Host;
 use bub_runtime::plugin::{Plugin, PluginFiles, Source};
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 /// How the grants of the version before count.
@@ -60,6 +62,9 @@ pub(super) async fn install(
     }
     if let Some(before) = before.filter(|_| !is_there) {
         report::difference(out, before, &candidate)?;
+        if Path::new(&incoming.source).is_absolute() {
+            replay::offer(out, &host.config, name, &incoming.source)?;
+        }
     }
     let held = before.map(|before| host.grants.given(before, Grants::clone)).unwrap_or_default();
     let decision = match kept(&candidate, &held, choice, earlier) {

@@ -4,6 +4,7 @@ use super::super::text;
 use super::tape_arg::{ResolvedTape, TapeArg};
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
+use bub_recordings::Store;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::turn::{Preview, Requester};
@@ -76,7 +77,7 @@ fn check(arguments: &Handoff) -> Result<()> {
 }
 
 pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let home = config.home.clone();
+    let (home, recordings) = (config.home.clone(), Store::new(config.recordings_dir()));
     let found = arguments.tape_arg.find(config, workspace).await?;
     found.require_own()?;
     let name = found.tape.name();
@@ -87,6 +88,7 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
         true => found.tape.reset(false).await?,
         false => archive(&found, &home, workspace).await?,
     };
+    recordings.remove_folder(bub_tape::family(name));
     let archive = archive.map(|archive| match &found.location.dir {
         Some(dir) => dir.join(archive).display().to_string(),
         None => archive,

@@ -6,6 +6,7 @@ use super::tape_location::TapeLocation;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_recall::Recall;
+use bub_recordings::Store as Recordings;
 use bub_tape::{Entry, Erasure, FORGOTTEN, Forgotten, MEMORY, Store, Tape, Traces, Words, erase_traces, section_ids};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -20,6 +21,10 @@ const PAGE: usize = 256;
 
 /// The shortest text: a shorter one occurs in nearly every entry.
 const MIN_TEXT: usize = 3;
+
+/// Texts of an erased entry of at least so many bytes are looked for in recordings of other sessions. Shorter ones stand in
+/// nearly all.
+const MIN_RECORDED: usize = 8;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -65,7 +70,7 @@ impl Plan {
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let (named, wanted) = read(arguments)?;
-    let recall = Recall::new(config.recall_dir());
+    let (recall, recordings) = (Recall::new(config.recall_dir()), Recordings::new(config.recordings_dir()));
     let (location, tapes) = match named {
         Some(named) => {
             let ResolvedTape { tape, location, .. } = find(&named, config, workspace).await?;
@@ -99,6 +104,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     for plan in &plans {
         erased.push((plan.tape.name().to_owned(), erase(plan).await?));
     }
+    remove_recordings(&recordings, &plans);
     // Indexes are built again.
     recall.clear().map_err(anyhow::Error::msg)?;
     let traces = trace(&location, &plans, &wanted, false)?;
@@ -233,6 +239,17 @@ async fn choose(store: &dyn Store, name: &str, wanted: &EraseFilter, plan: &mut 
     }
     chosen.sort_by_key(|entry| entry.id);
     Ok(chosen)
+}
+
+/// Removes the recordings of the sessions that entries are erased from, and all others in which their texts stand.
+fn remove_recordings(recordings: &Recordings, plans: &[Plan]) {
+    let mut texts = Vec::new();
+    for plan in plans {
+        recordings.remove_folder(bub_tape::family(plan.tape.name()));
+        let entries = plan.parts.iter().flat_map(|(_, entries)| entries);
+        texts.extend(entries.flat_map(bub_tape::entry_text::body).filter(|text| text.len() >= MIN_RECORDED));
+    }
+    recordings.remove_with(&texts);
 }
 
 /// Erases the planned entries. The receipt is written with the part of the tape itself.

@@ -1,5 +1,6 @@
 //! `wasi:filesystem`: the directories that a plugin's grants open, and nothing else.
 
+use crate::guest::state::During;
 use crate::host::Host;
 use crate::plugin::{Plugin, Source};
 use crate::turn::{Denial, DenialReason, TaintSource, Turn};
@@ -21,14 +22,27 @@ pub(crate) fn open(
     builder: &mut WasiCtxBuilder,
     host: &Host,
     plugin: &Plugin,
-    turn: Option<&Turn>,
+    during: &During<'_>,
     protected: &ProtectedFiles,
 ) {
+    let (turn, recording) = (during.turn, during.recording);
+    if let Some(directories) = recording.directories() {
+        for (path, name, writes) in directories {
+            let perms = if writes { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
+            if let Err(error) = builder.preopened_dir(&path, &name, perms) {
+                tracing::warn!("`{}` cannot be opened for a playback: {error}", path.display());
+            }
+        }
+        return;
+    }
+    recording.gives_no_directories();
     for grant in host.grants.held(plugin, GrantKind::Fs) {
         let Some((named, writes)) = grant.directory() else { continue };
         let perms = if writes { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         let opened = resolve(host, &named, protected).and_then(|found| {
-            let opened = builder.preopened_dir(&found, named.name(&found), perms).map(drop);
+            let name = named.name(&found);
+            recording.given_directory(&found, &name, writes);
+            let opened = builder.preopened_dir(&found, name, perms).map(drop);
             opened.map_err(|error| Refusal::Because(error.to_string()))
         });
         match (opened, turn) {

@@ -5,7 +5,13 @@
 
 use super::file_guard::{FileGuard, open};
 use crate::guest::state::State;
+use crate::plugin::recording::CallRecording;
 use bub_system::files::Change;
+use parking_lot::Mutex;
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use wasmtime::Result;
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemCtxView, WasiFilesystemView};
@@ -19,11 +25,13 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> Result<()> {
     linker.allow_shadowing(true);
     types::add_to_linker::<State, GuardedFiles>(linker, |state| {
-        if state.file_guard.is_some() {
-            state.recording.cannot_record("it uses files");
-        }
         let guard = state.file_guard.clone();
-        Guarded { inner: state.filesystem(), guard }
+        let recording = guard.as_ref().map(|_| state.recording.clone()).filter(CallRecording::is_on);
+        if let Some(recording) = &recording {
+            recording.uses_files();
+        }
+        let listings = state.listings.clone();
+        Guarded { inner: state.filesystem(), guard, recording, listings }
     })?;
     linker.allow_shadowing(false);
     Ok(())
@@ -39,7 +47,14 @@ struct Guarded<'a> {
     inner: WasiFilesystemCtxView<'a>,
     /// None: no directory was opened, and there is nothing to guard.
     guard: Option<FileGuard>,
+    /// Records what the guest finds, or plays it back.
+    recording: Option<CallRecording>,
+    listings: Listings,
 }
+
+/// The entries that are left of listed directories, where a call is recorded or played back: they are sorted, so that they
+/// come in one order on all file systems.
+pub(crate) type Listings = Arc<Mutex<HashMap<u32, VecDeque<DirectoryEntry>>>>;
 
 impl Guarded<'_> {
     fn check(&mut self, fd: &Resource<Descriptor>, path: &str, change: Change) -> FsResult<()> {
@@ -48,6 +63,40 @@ impl Guarded<'_> {
             None => Ok(()),
         }
     }
+
+    /// Tells the recording of a path, if the call is recorded.
+    fn note(&self, fd: &Resource<Descriptor>, path: &str, note: impl FnOnce(&CallRecording, &Path)) -> FsResult<()> {
+        let Some(recording) = self.recording.as_ref().filter(|recording| !recording.is_playback()) else {
+            return Ok(());
+        };
+        match path_of(self.inner.table.get(fd)?) {
+            Some(dir) => note(recording, &dir.join(path)),
+            None => recording.cannot_record("it uses files whose paths are unknown"),
+        }
+        Ok(())
+    }
+
+    fn note_look(&self, fd: &Resource<Descriptor>, how: PathFlags, path: &str) -> FsResult<()> {
+        self.note(fd, path, |recording, path| recording.looks_at(path, how.contains(PathFlags::SYMLINK_FOLLOW)))
+    }
+
+    /// What is there is moved or removed: a playback does so too, and needs its content.
+    fn note_moved(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<()> {
+        self.note(fd, path, |recording, path| {
+            recording.opens(path, false);
+            recording.changes(path, false);
+        })
+    }
+
+    fn note_change(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<()> {
+        self.note(fd, path, |recording, path| recording.changes(path, false))
+    }
+}
+
+/// Where an open file or directory is.
+fn path_of(descriptor: &Descriptor) -> Option<PathBuf> {
+    let path = std::fs::read_link(format!("/proc/self/fd/{}", open(descriptor).as_raw_fd())).ok()?;
+    path.is_absolute().then_some(path)
 }
 
 type Fd = Resource<Descriptor>;
@@ -74,6 +123,10 @@ impl HostDescriptor for Guarded<'_> {
         let Some(guard) = self.guard.clone() else {
             return self.inner.open_at(fd, how, path, open_flags, flags).await;
         };
+        let follows = how.contains(PathFlags::SYMLINK_FOLLOW);
+        let named =
+            self.recording.as_ref().and_then(|_| path_of(self.inner.table.get(&fd).ok()?)).map(|dir| dir.join(&path));
+        self.note_look(&fd, how, &path)?;
         self.check(&fd, &path, Change::Open(how.contains(PathFlags::SYMLINK_FOLLOW)))?;
         // A file that is truncated on opening would be lost before the guard has identified it.
         let truncates = open_flags.contains(OpenFlags::TRUNCATE) && !open_flags.contains(OpenFlags::DIRECTORY);
@@ -89,6 +142,12 @@ impl HostDescriptor for Guarded<'_> {
             self.inner.table.delete(opened)?;
             return Err(guard.refuse(&path));
         }
+        if let (Some(recording), Some(named)) = (&self.recording, &named) {
+            recording.opens(named, follows);
+            if truncates || flags.contains(DescriptorFlags::WRITE) || open_flags.contains(OpenFlags::CREATE) {
+                recording.changes(named, follows);
+            }
+        }
         if truncates && let Err(error) = self.inner.set_size(Resource::new_borrow(opened.rep()), 0).await {
             self.inner.table.delete(opened)?;
             return Err(error);
@@ -98,6 +157,7 @@ impl HostDescriptor for Guarded<'_> {
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.check(&fd, &path, Change::Create)?;
+        self.note_change(&fd, &path)?;
         self.inner.create_directory_at(fd, path).await
     }
 
@@ -110,33 +170,41 @@ impl HostDescriptor for Guarded<'_> {
         change: NewTimestamp,
     ) -> FsResult<()> {
         self.check(&fd, &path, Change::Open(how.contains(PathFlags::SYMLINK_FOLLOW)))?;
+        self.note_look(&fd, how, &path)?;
         self.inner.set_times_at(fd, how, path, access, change).await
     }
 
     async fn link_at(&mut self, fd: Fd, how: PathFlags, old: String, new_fd: Fd, new: String) -> FsResult<()> {
         self.check(&fd, &old, Change::Open(how.contains(PathFlags::SYMLINK_FOLLOW)))?;
         self.check(&new_fd, &new, Change::Create)?;
+        self.note(&fd, &old, |recording, path| recording.opens(path, how.contains(PathFlags::SYMLINK_FOLLOW)))?;
+        self.note_change(&new_fd, &new)?;
         self.inner.link_at(fd, how, old, new_fd, new).await
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
         self.check(&fd, &old, Change::Entry)?;
         self.check(&new_fd, &new, Change::Entry)?;
+        self.note_moved(&fd, &old)?;
+        self.note_moved(&new_fd, &new)?;
         self.inner.rename_at(fd, old, new_fd, new).await
     }
 
     async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
         self.check(&fd, &path, Change::Create)?;
+        self.note_change(&fd, &path)?;
         self.inner.symlink_at(fd, target, path).await
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.check(&fd, &path, Change::Entry)?;
+        self.note_moved(&fd, &path)?;
         self.inner.unlink_file_at(fd, path).await
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.check(&fd, &path, Change::Entry)?;
+        self.note_moved(&fd, &path)?;
         self.inner.remove_directory_at(fd, path).await
     }
 
@@ -175,7 +243,27 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {
-        self.inner.read_directory(fd).await
+        if self.recording.is_none() {
+            return self.inner.read_directory(fd).await;
+        }
+        let dir = path_of(self.inner.table.get(&fd)?);
+        let stream = self.inner.read_directory(fd).await?;
+        let mut entries = Vec::new();
+        while let Some(entry) = self.inner.read_directory_entry(Resource::new_borrow(stream.rep())).await? {
+            entries.push(entry);
+        }
+        entries.sort_by(|one, other| one.name.cmp(&other.name));
+        if let (Some(recording), Some(dir)) = (&self.recording, &dir) {
+            let kind = |entry: &DirectoryEntry| match entry.type_ {
+                DescriptorType::Directory => "directory",
+                DescriptorType::SymbolicLink => "link",
+                _ => "file",
+            };
+            let shown = || entries.iter().map(|entry| (entry.name.clone(), kind(entry).to_owned())).collect();
+            recording.lists(dir, shown);
+        }
+        self.listings.lock().insert(stream.rep(), entries.into());
+        Ok(stream)
     }
 
     async fn sync(&mut self, fd: Fd) -> FsResult<()> {
@@ -187,10 +275,12 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn stat_at(&mut self, fd: Fd, how: PathFlags, path: String) -> FsResult<DescriptorStat> {
+        self.note_look(&fd, how, &path)?;
         self.inner.stat_at(fd, how, path).await
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        self.note_look(&fd, PathFlags::empty(), &path)?;
         self.inner.readlink_at(fd, path).await
     }
 
@@ -215,6 +305,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn metadata_hash_at(&mut self, fd: Fd, how: PathFlags, path: String) -> FsResult<MetadataHashValue> {
+        self.note_look(&fd, how, &path)?;
         self.inner.metadata_hash_at(fd, how, path).await
     }
 
@@ -228,10 +319,14 @@ impl HostDirectoryEntryStream for Guarded<'_> {
         &mut self,
         stream: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
+        if let Some(left) = self.listings.lock().get_mut(&stream.rep()) {
+            return Ok(left.pop_front());
+        }
         self.inner.read_directory_entry(stream).await
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> Result<()> {
+        self.listings.lock().remove(&stream.rep());
         HostDirectoryEntryStream::drop(&mut self.inner, stream)
     }
 }

@@ -1,10 +1,25 @@
 //! Plays a recorded call back.
 
-use super::{CallRecording, ImportCall, Log, RecordedCall, Session};
+use super::call::{ImportCall, RecordedCall};
+use super::files::RecordedFiles;
+use super::scratch::Scratch;
+use super::{CallRecording, Log, Session};
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Imports that tell the host something, and whose answers say no more than that it was told. In a strict playback they may
+/// be called with other arguments.
+const TELLS: [&str; 7] = [
+    "bub:plugin/log.log",
+    "bub:turn/turn.set",
+    "bub:turn/turn.set_message_kind",
+    "bub:turn/turn.emit",
+    "bub:model/sink.send",
+    "bub:process/servers.server.set_prepared",
+    "bub:context/view.replace_new_messages",
+];
 
 /// A recorded call that is made again, once.
 #[derive(Clone)]
@@ -13,13 +28,48 @@ pub struct Playback {
     has_begun: Arc<AtomicBool>,
 }
 
+/// A call as it was made now.
+#[derive(Debug, Clone)]
+pub struct Played {
+    /// The call.
+    pub call: RecordedCall,
+    /// The name of the fault that ended it, if one did.
+    pub fault: Option<&'static str>,
+    /// The first import that the recording has no answer for, with its arguments.
+    pub question: Option<(String, Vec<Value>)>,
+    /// Fuel that it used.
+    pub fuel: u64,
+}
+
 impl Playback {
     /// Plays that call.
     pub fn new(recorded: &RecordedCall) -> Self {
-        let RecordedCall { plugin, call, imports, clock, random, .. } = recorded;
-        let log = Log { call: RecordedCall::new(plugin, call, random.clone()), unrecorded: None };
-        let expected = Expected { imports: imports.clone(), clock: clock.clone(), is_used: vec![false; imports.len()] };
-        let session = Session { log: Mutex::new(log), expected: Some(Mutex::new(expected)), recorder: None };
+        Self::with(recorded, Expected::new(recorded), Log::default())
+    }
+
+    /// Plays that call of a turn, in that instance, with those readings of the monotonic clock and those files. A strict one
+    /// answers an import only if it is called with the arguments that were recorded.
+    ///
+    /// # Errors
+    ///
+    /// The files cannot be made.
+    pub fn of_turn(
+        recorded: &RecordedCall,
+        instance: Option<u64>,
+        monotonic: Vec<u64>,
+        files: &RecordedFiles,
+        is_strict: bool,
+    ) -> Result<Self, String> {
+        let scratch = (!files.is_empty()).then(|| Scratch::new(files)).transpose()?;
+        let expected = Expected { monotonic, is_strict, scratch, ..Expected::new(recorded) };
+        Ok(Self::with(recorded, expected, Log { instance, ..Log::default() }))
+    }
+
+    fn with(recorded: &RecordedCall, expected: Expected, log: Log) -> Self {
+        let RecordedCall { plugin, call, random, .. } = recorded;
+        let log = Log { call: RecordedCall::new(plugin, call, random.clone()), ..log };
+        let session =
+            Session { log: Mutex::new(log), expected: Some(Mutex::new(expected)), recorder: None, turn: None };
         Self { session: Arc::new(session), has_begun: Arc::default() }
     }
 
@@ -38,6 +88,34 @@ impl Playback {
     pub fn played(&self) -> Option<RecordedCall> {
         self.has_begun.load(Ordering::Relaxed).then(|| self.session.log.lock().call.clone())
     }
+
+    /// The same, with how it ended.
+    pub fn outcome(&self) -> Option<Played> {
+        let call = self.played()?;
+        let (fault, fuel) = {
+            let log = self.session.log.lock();
+            (log.fault, log.fuel)
+        };
+        let question = self.session.expected.as_ref().and_then(|expected| expected.lock().question.clone());
+        Some(Played { call, fault, question, fuel })
+    }
+}
+
+impl CallRecording {
+    /// Whether a strict playback has met an import that the recording does not answer.
+    pub(crate) fn has_question(&self) -> bool {
+        let expected = self.0.as_ref().and_then(|session| session.expected.as_ref());
+        expected.is_some_and(|expected| {
+            let expected = expected.lock();
+            expected.is_strict && expected.question.is_some()
+        })
+    }
+
+    /// The directories of the playback, each with its name and whether it can be written to; none: the plugin's own.
+    pub(crate) fn directories(&self) -> Option<Vec<(std::path::PathBuf, String, bool)>> {
+        let expected = self.0.as_ref()?.expected.as_ref()?.lock();
+        Some(expected.scratch.as_ref().map_or_else(Vec::new, Scratch::directories))
+    }
 }
 
 /// The answers that are left.
@@ -45,24 +123,58 @@ pub(super) struct Expected {
     imports: Vec<ImportCall>,
     is_used: Vec<bool>,
     clock: Vec<f64>,
+    monotonic: Vec<u64>,
+    is_strict: bool,
+    question: Option<(String, Vec<Value>)>,
+    scratch: Option<Scratch>,
 }
 
 impl Expected {
+    fn new(recorded: &RecordedCall) -> Self {
+        let RecordedCall { imports, clock, .. } = recorded;
+        Self {
+            imports: imports.clone(),
+            is_used: vec![false; imports.len()],
+            clock: clock.clone(),
+            monotonic: Vec::new(),
+            is_strict: false,
+            question: None,
+            scratch: None,
+        }
+    }
+
     /// That of the first call with the same arguments; else that of the first one of the same function, so that a call that
     /// has changed is followed to its end.
     pub(super) fn answer(&mut self, function: &str, arguments: &[Value]) -> Option<Value> {
         let open = || (0..self.imports.len()).filter(|at| !self.is_used[*at] && self.imports[*at].function == function);
-        let at = open().find(|at| self.imports[*at].arguments == arguments).or_else(|| open().next())?;
-        self.is_used[at] = true;
-        Some(self.imports[at].answer.clone())
+        let tells = TELLS.contains(&function);
+        let found = open().find(|at| self.imports[*at].arguments == arguments);
+        let found = found.or_else(|| open().next().filter(|_| !self.is_strict || tells));
+        if let Some(at) = found {
+            self.is_used[at] = true;
+            return Some(self.imports[at].answer.clone());
+        }
+        if self.is_strict && tells {
+            return Some(if function == "bub:plugin/log.log" { Value::Null } else { json!({ "ok": null }) });
+        }
+        self.question.get_or_insert_with(|| (function.to_owned(), arguments.to_vec()));
+        None
     }
 
     /// The next time; the last one again where the clock is asked more often.
     pub(super) fn clock(&mut self, now: f64) -> f64 {
-        match self.clock.len() {
-            0 => now,
-            1 => self.clock[0],
-            _ => self.clock.remove(0),
-        }
+        next(&mut self.clock, now)
+    }
+
+    pub(super) fn monotonic(&mut self, now: u64) -> u64 {
+        next(&mut self.monotonic, now)
+    }
+}
+
+fn next<T: Copy>(readings: &mut Vec<T>, now: T) -> T {
+    match readings.len() {
+        0 => now,
+        1 => readings[0],
+        _ => readings.remove(0),
     }
 }

@@ -1,11 +1,11 @@
 //! Keeps the calls of a plugin.
 
-use super::{CallRecording, FORMAT, Log, RecordedCall, Session};
+use super::call::RecordedCall;
+use super::{CallRecording, Log, Session};
+use crate::plugin::loaded::Plugin;
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::fmt::Write;
-use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -25,13 +25,24 @@ impl Recorder {
         Self { plugin: plugin.into(), calls: Arc::new(Mutex::new(calls)) }
     }
 
-    pub(super) fn begin(&self, plugin: &str, call: &str) -> CallRecording {
-        if *plugin != *self.plugin {
-            return CallRecording::default();
-        }
-        let log = Log { call: RecordedCall::new(plugin, call, seed()), unrecorded: None };
-        let session = Session { log: Mutex::new(log), expected: None, recorder: Some(self.clone()) };
-        CallRecording(Some(Arc::new(session)))
+    pub(super) fn is_for(&self, plugin: &str) -> bool {
+        *plugin == *self.plugin
+    }
+
+    pub(super) fn begin(self, plugin: &Plugin, call: &str, turn: Value) -> CallRecording {
+        let log = Log { call: self.call(plugin, call, turn), ..Log::default() };
+        CallRecording(Some(Arc::new(Session {
+            log: Mutex::new(log),
+            expected: None,
+            recorder: Some(self),
+            turn: None,
+        })))
+    }
+
+    /// The call as it begins, in that turn.
+    pub(super) fn call(&self, plugin: &Plugin, call: &str, mut turn: Value) -> RecordedCall {
+        local_parts(&mut turn);
+        RecordedCall { config: plugin.config.clone(), turn, ..RecordedCall::new(&plugin.name, call, seed()) }
     }
 
     pub(super) fn keep(&self, call: RecordedCall, unrecorded: Option<String>) {
@@ -44,30 +55,22 @@ impl Recorder {
     }
 }
 
-impl RecordedCall {
-    pub(super) fn new(plugin: &str, call: &str, random: String) -> Self {
-        Self {
-            format: FORMAT,
-            plugin: plugin.to_owned(),
-            call: call.to_owned(),
-            arguments: Value::Null,
-            answer: None,
-            fault: None,
-            imports: Vec::new(),
-            clock: Vec::new(),
-            random,
-            config: Map::new(),
-            turn: Value::Null,
+/// Removes values that a replay does not use, and those of this machine alone.
+pub(super) fn local_parts(turn: &mut Value) {
+    if let Some(turn) = turn.as_object_mut() {
+        turn.remove("workspace");
+        if let Some(state) = turn.get_mut("state").and_then(Value::as_object_mut) {
+            state.retain(|key, _| !key.starts_with("_runtime"));
         }
     }
 }
 
 /// Random bytes in hex.
-fn seed() -> String {
+pub(super) fn seed() -> String {
     let mut bytes = [0_u8; 16];
-    // Without the device random numbers are the same in each recorded call.
-    let _ = File::open("/dev/urandom").and_then(|mut device| device.read_exact(&mut bytes));
-    bytes.iter().fold(String::new(), |mut hex, byte| {
+    // Without the system's source random numbers are the same in each recorded call.
+    let _ = getrandom::fill(&mut bytes);
+    bytes.iter().fold(String::with_capacity(32), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })

@@ -14,7 +14,7 @@ impl CallScope {
     /// it, where its channel does not know better.
     pub fn with_identity(host: &Arc<Host>, identity: Option<Identity>) -> Arc<Self> {
         let (plugins, media) = (host.plugins(), Media::default());
-        Arc::new(Self { host: host.clone(), plugins, media, channel: None, identity })
+        Arc::new(Self { host: host.clone(), plugins, media, channel: None, identity, recorder: None })
     }
 
     /// The caller whose message that is, as far as is known before its turn begins.

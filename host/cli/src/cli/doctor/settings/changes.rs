@@ -1,4 +1,4 @@
-//! The keys of what the agent may change: rules for commands, undo, and the evidence of it.
+//! The keys of what the agent may change (rules for commands, and undo), and of the evidence of turns.
 
 use super::{Key, key};
 use bub_config::Config;
@@ -46,6 +46,9 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
             "header of requests to the witness; `{{secret:NAME}}` stands for a secret",
         ),
         key("undo.days", 7, json!(config.undo.days), "days for which a turn can be undone"),
+        key("record", "off", json!(config.record.name()), "which turns are recorded: `off`, `faults` or `all`"),
+        key("recordings.max_bytes", 256 << 20, json!(config.recordings.max_bytes), "bytes of all recordings of turns"),
+        key("recordings.days", 7, json!(config.recordings.days), "days for which a recording is kept"),
         key(
             "process.rules[].prefix",
             Value::Null,

@@ -20,26 +20,26 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 
 /// The plugin, and its grants in the trial.
-pub(in crate::cli::plugin) struct Subject<'a> {
-    pub(in crate::cli::plugin) name: &'a str,
+pub(in crate::cli) struct Subject<'a> {
+    pub(in crate::cli) name: &'a str,
     /// `None` for an embedded guest.
-    pub(in crate::cli::plugin) bytes: Option<&'a [u8]>,
+    pub(in crate::cli) bytes: Option<&'a [u8]>,
     /// Its configuration, without grants.
-    pub(in crate::cli::plugin) settings: bub_config::Plugin,
-    pub(in crate::cli::plugin) grants: Grants,
+    pub(in crate::cli) settings: bub_config::Plugin,
+    pub(in crate::cli) grants: Grants,
     /// The name of the plugin as the model provider, if it is one.
-    pub(in crate::cli::plugin) provider: Option<&'a str>,
+    pub(in crate::cli) provider: Option<&'a str>,
     /// Whether it is the context selector.
-    pub(in crate::cli::plugin) selects: bool,
+    pub(in crate::cli) selects: bool,
     /// Whether all other plugins are disabled.
-    pub(in crate::cli::plugin) is_alone: bool,
+    pub(in crate::cli) is_alone: bool,
 }
 
 /// The host and its temporary home.
-pub(in crate::cli::plugin) struct Sandbox {
-    pub(in crate::cli::plugin) host: Arc<Host>,
+pub(in crate::cli) struct Sandbox {
+    pub(in crate::cli) host: Arc<Host>,
     /// The loaded plugin.
-    pub(in crate::cli::plugin) plugin: Arc<Plugin>,
+    pub(in crate::cli) plugin: Arc<Plugin>,
     /// The directory of its home and its workspace.
     _root: TempDir,
 }
@@ -66,7 +66,7 @@ impl Sandbox {
     /// # Errors
     ///
     /// The home cannot be created, or the plugin does not load.
-    pub(in crate::cli::plugin) async fn start(own: &Config, subject: Subject<'_>) -> Result<Self> {
+    pub(in crate::cli) async fn start(own: &Config, subject: Subject<'_>) -> Result<Self> {
         let root =
             tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
         let [home, workspace] = ["home", "workspace"].map(|name| root.path().join(name));
@@ -106,7 +106,7 @@ impl Sandbox {
     /// # Errors
     ///
     /// The turn failed.
-    pub(in crate::cli::plugin) async fn turn(&self, message: Envelope) -> Result<(), Failure> {
+    pub(in crate::cli) async fn turn(&self, message: Envelope) -> Result<(), Failure> {
         let (_open, cancel) = watch::channel(false);
         let outcome = run_turn(&self.host, message, TurnOptions::new(cancel)).await.map(drop);
         self.host.rest().await;
@@ -114,7 +114,7 @@ impl Sandbox {
     }
 
     /// The directory of crash reports.
-    pub(in crate::cli::plugin) fn crash_reports(&self) -> PathBuf {
+    pub(in crate::cli) fn crash_reports(&self) -> PathBuf {
         self.host.config.home.join(quarantine::DIR)
     }
 }
@@ -143,10 +143,7 @@ fn settings(subject: &Subject<'_>) -> BTreeMap<String, bub_config::Plugin> {
 }
 
 /// The grants that only affect the sandbox.
-pub(in crate::cli::plugin) fn inside<'a>(
-    grants: impl IntoIterator<Item = &'a Grant>,
-    provider: Option<&str>,
-) -> Grants {
+pub(in crate::cli) fn inside<'a>(grants: impl IntoIterator<Item = &'a Grant>, provider: Option<&str>) -> Grants {
     let mut inside = Grants::default();
     for grant in grants {
         match (grant.kind(), grant.target()) {

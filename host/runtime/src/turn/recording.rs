@@ -1,0 +1,81 @@
+//! The recording of a turn: handed to the thread that writes when all of the turn's calls have ended.
+
+use super::data::Turn;
+use crate::error::Failure;
+use crate::host::Host;
+use bub_config::RecordMode;
+use bub_recordings::{Limits, Store, TurnRecord};
+use bub_tape::tape_name;
+use bub_types::is_ephemeral;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The version of the program, for recordings.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// The recordings of a home.
+fn recordings(host: &Host) -> Store {
+    Store::new(host.config.recordings_dir())
+}
+
+impl Turn {
+    /// Adds a value to the recording of the turn, if it is recorded.
+    pub fn record_object(&self, name: &str, value: impl FnOnce() -> Value) {
+        if let Some(recorder) = &self.scope.recorder {
+            recorder.add_object(name, value());
+        }
+    }
+
+    /// Removes the recordings of the session, which is emptied; the running turn is not recorded.
+    pub fn remove_recordings(&self) {
+        if let Some(recorder) = &self.scope.recorder {
+            recorder.discard();
+        }
+        let (store, folder) = (recordings(&self.scope.host), tape_name(&self.workspace, &self.session_id));
+        store.remove_folder(&folder);
+    }
+
+    /// Has the recording written, if the turn is one that is recorded. Does not wait for that.
+    pub(super) fn write_recording(&self, failure: Option<&Failure>) {
+        let Some(recorder) = &self.scope.recorder else { return };
+        let host = &self.scope.host;
+        let is_wanted = match host.config.record {
+            RecordMode::Off => false,
+            RecordMode::Faults => failure.is_some() || recorder.is_broken(),
+            RecordMode::All => true,
+        };
+        let is_wanted = is_wanted && !recorder.is_discarded();
+        let (calls, objects) = recorder.finish();
+        // Of a session that is not kept, nothing is.
+        if !is_wanted || is_ephemeral(&self.session_id) {
+            return;
+        }
+        let turn = TurnRecord {
+            folder: tape_name(&self.workspace, &self.session_id),
+            session: self.session_id.clone(),
+            runs: self.run_ids(),
+            started_ms: self.started.timestamp().as_millisecond(),
+            failure: failure.map(ToString::to_string),
+            calls,
+            objects,
+        };
+        let (session, writer) = (&self.session_id, host.clone());
+        if !host.recordings.writer.submit(recorder.bytes(), move || write(&writer, turn)) {
+            tracing::warn!("a turn of session `{session}` is not recorded: too many wait to be written");
+        }
+    }
+}
+
+fn write(host: &Arc<Host>, turn: TurnRecord) {
+    let store = recordings(host);
+    match store.write(turn, PROGRAM, &|text| host.config.redact(text)) {
+        Ok(written) => {
+            host.recordings.announce(&written);
+            let settings = &host.config.recordings;
+            let max_age = Duration::from_secs(settings.days.saturating_mul(24 * 3600));
+            host.recordings.prune(&store, written.bytes, Limits { max_bytes: settings.max_bytes, max_age });
+        }
+        Err(error) => tracing::warn!("a turn is not recorded: {error:#}"),
+    }
+}
