@@ -7,6 +7,7 @@ mod anthropic;
 mod approvals;
 mod bad_input;
 mod bindgen;
+mod blame;
 mod book;
 mod browser_login;
 mod bub;
@@ -111,6 +112,7 @@ mod variables;
 mod versions;
 mod weather;
 mod webhook;
+mod why;
 mod workers;
 mod workspace_plugins;
 

@@ -49,4 +49,4 @@ pub use blame::{Blame, BlamedPart, Span, blame};
 pub use difference::{Change, History, Step, changes};
 pub use report::{PartReport, Passage};
 pub use source::{HOST, Source, SourceKind};
-pub use trail::{CallTrail, FORMAT, Finer, Part, PartKind, RequestTrail, Stage};
+pub use trail::{CallTrail, FORMAT, Finer, Part, PartKind, RequestTrail, Stage, TrailSink};

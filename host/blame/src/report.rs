@@ -30,7 +30,8 @@ impl Blame {
     pub fn report(&self) -> Vec<PartReport<'_>> {
         let mut reports: Vec<PartReport<'_>> = Vec::new();
         let mut latest = None;
-        for leaf in leaves(&self.body).into_iter().filter(|leaf| leaf.kind != LeafKind::Name) {
+        for leaf in leaves(&self.body).into_iter().filter(|leaf| leaf.kind != LeafKind::Name && !leaf.range.is_empty())
+        {
             for (range, source, part) in self.inside(&leaf.range) {
                 if latest != Some(part) {
                     let part = part.and_then(|part| self.parts.get(part));

@@ -1,6 +1,10 @@
 //! The sources of texts.
 
 use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
+
+/// Digits of a digest that are shown.
+const DIGITS: usize = 8;
 
 /// The place of the host in the list of sources of a trail.
 pub const HOST: usize = 0;
@@ -47,6 +51,29 @@ pub struct Source {
     /// The model call that wrote an entry, as its meta says (`run_id`); of anything else the turn in which it wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
+}
+
+/// In words, with names as they are: `memory@5f3a01c2 system-prompt (notes)`.
+impl Display for Source {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let known = |text: &Option<String>| text.clone().unwrap_or_default();
+        match self.kind {
+            SourceKind::Host => f.write_str("host"),
+            SourceKind::Sender => return write!(f, "sender on channel {}", known(&self.name)),
+            SourceKind::Model => f.write_str("model"),
+            SourceKind::Configuration => f.write_str("configuration"),
+            SourceKind::Plugin => {
+                let digest: String = known(&self.digest).chars().take(DIGITS).collect();
+                write!(f, "{}@{digest} {}", known(&self.plugin), known(&self.hook))
+            }
+            SourceKind::Entry => {
+                write!(f, "entry {} ({})", self.entry.unwrap_or_default(), known(&self.name))?;
+                self.plugin.iter().try_for_each(|plugin| write!(f, " by {plugin}"))?;
+                return self.turn.iter().try_for_each(|turn| write!(f, " {turn}"));
+            }
+        }?;
+        self.name.iter().try_for_each(|name| write!(f, " ({name})"))
+    }
 }
 
 impl Source {

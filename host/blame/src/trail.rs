@@ -38,6 +38,9 @@ pub struct RequestTrail {
     pub body: Arc<str>,
 }
 
+/// Takes each trail when its request is sent.
+pub type TrailSink = Arc<dyn Fn(RequestTrail) + Send + Sync>;
+
 /// What a part of a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

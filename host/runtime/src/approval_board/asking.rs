@@ -42,12 +42,24 @@ impl Approver {
     }
 }
 
+/// The owner's answer.
+pub(crate) struct Answer {
+    /// The decision.
+    pub(crate) decision: ApprovalDecision,
+    /// Who made it; `None`: the one whom the channel of the turn asked.
+    pub(crate) by: Option<String>,
+    /// The id of the question, if it was on the board.
+    pub(crate) id: Option<String>,
+}
+
 /// Lets the owner decide at the channel of the turn, or wherever the board is attended; the first decision counts. `None`:
 /// no owner can be asked.
-pub(crate) async fn ask(scope: &CallScope, session: &str, request: &ApprovalRequest) -> Option<ApprovalDecision> {
+pub(crate) async fn ask(scope: &CallScope, session: &str, request: &ApprovalRequest) -> Option<Answer> {
     let (host, channel) = (&scope.host, scope.channel());
     let here = channel.ask(request);
-    let Some(source) = channel.asks_as() else { return here.await };
+    let Some(source) = channel.asks_as() else {
+        return here.await.map(|decision| Answer { decision, by: None, id: None });
+    };
     let board = board(host);
     match race((host, channel), &board, (session, source, request), here).await {
         Ok(decision) => decision,
@@ -63,7 +75,7 @@ async fn race(
     board: &Arc<dyn ApprovalBoard>,
     (session, source, request): (&str, &str, &ApprovalRequest),
     mut here: Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + '_>>,
-) -> Result<Option<ApprovalDecision>> {
+) -> Result<Option<Answer>> {
     let question = Question::new(session, source, request)?;
     let asked = || {
         let asked = RuntimeEvent::ApprovalAsked { id: question.id.clone(), tool: question.tool.clone() };
@@ -79,7 +91,7 @@ async fn race(
         () = std::future::ready(()) => None,
     };
     let decision = match said {
-        Some(Some(decision)) => return Ok(Some(decision)),
+        Some(Some(decision)) => return Ok(Some(Answer { decision, by: None, id: None })),
         Some(None) => wait(board, &question, elsewhere, asked).await?,
         None => {
             let elsewhere = async {
@@ -111,9 +123,10 @@ async fn race(
         }
     };
     let Some(Decision { decision, by }) = decision else { return Ok(None) };
+    let (id, by_whom) = (question.id.clone(), by.clone());
     let answered = RuntimeEvent::ApprovalAnswered { id: question.id.clone(), decision: decision.name(), by };
     host.events.publish(answered, session);
-    Ok(Some(decision))
+    Ok(Some(Answer { decision, by: Some(by_whom), id: Some(id) }))
 }
 
 /// Where the channel's own answer was given.

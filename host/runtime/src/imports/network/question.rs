@@ -89,7 +89,8 @@ impl Questions {
         };
         let ask = async move {
             let _one = one.lock().await;
-            let decision = approval_board::ask(&scope, &session, &question).await;
+            let answer = approval_board::ask(&scope, &session, &question).await;
+            let decision = answer.map(|answer| answer.decision);
             if let Some(lasting @ (ApprovalDecision::Always | ApprovalDecision::Never)) = decision {
                 scope.host.approvals.keep([key], lasting == ApprovalDecision::Always);
             }
