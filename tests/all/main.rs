@@ -9,6 +9,7 @@ mod audit;
 mod backup;
 mod bad_input;
 mod bindgen;
+mod blame;
 mod book;
 mod browser_login;
 mod bub;
@@ -115,6 +116,7 @@ mod variables;
 mod versions;
 mod weather;
 mod webhook;
+mod why;
 mod workers;
 mod workspace_plugins;
 

@@ -10,8 +10,8 @@
 //! - for `build-prompt` also `{ parts = "[ ]" }`: content parts in just that spelling, `{ kind = "command" }`: the
 //!   message's kind from here on, `{ emit = "..." }`: tries to emit a text that is not its to emit;
 //! - for `provide-model-options` a table with `choices`, each an id or `{ id = "...", name = "..." }`, and `current`;
-//! - for the interception hooks: `{ say = "..." }` adds a user message to the request, `{ model = "..." }` sends it to
-//!   that model, `{ answer = ... }` answers in place of the model or the tool, `{ deny = "..." }`, `{ ask = "..." }`, `{ rewrite = { ... } }` and `{ replace = ... }` are about a
+//! - for the interception hooks: `{ say = "..." }` adds a user message to the request, `{ swap = [["a", "b"]] }` writes
+//!   other words into its messages, with `without = "TOOL"` and `max-tokens`, `{ model = "..." }` sends it to that model, `{ answer = ... }` answers in place of the model or the tool, `{ deny = "..." }`, `{ ask = "..." }`, `{ rewrite = { ... } }` and `{ replace = ... }` are about a
 //!   tool's call and its result;
 //! - for `admit-message` the decision's name.
 
@@ -244,6 +244,23 @@ impl before_llm_call::Guest for Script {
         let answer = answer("before-llm-call")?.unwrap_or_default();
         if let Some(text) = answer["say"].as_str() {
             request.messages.push(json!({ "role": "user", "content": text }).to_string());
+            return Ok(before_llm_call::LlmDecision::Rewrite(request));
+        }
+        if let Some(pairs) = answer["swap"].as_array() {
+            for message in &mut request.messages {
+                let mut content = parse(message);
+                if let Some(text) = content["content"].as_str() {
+                    let swapped = pairs.iter().fold(text.to_owned(), |text, pair| {
+                        text.replace(pair[0].as_str().unwrap_or_default(), pair[1].as_str().unwrap_or_default())
+                    });
+                    content["content"] = swapped.into();
+                    *message = content.to_string();
+                }
+            }
+            if let Some(tool) = answer["without"].as_str() {
+                request.tool_names.retain(|name| name != tool);
+            }
+            request.max_tokens = answer["max-tokens"].as_u64().map(|tokens| tokens as u32).or(request.max_tokens);
             return Ok(before_llm_call::LlmDecision::Rewrite(request));
         }
         if let Some(model) = answer["model"].as_str() {

@@ -4,6 +4,7 @@ mod acp;
 mod approval;
 mod audit;
 mod backup;
+mod blame;
 mod chat;
 mod command;
 mod completions;
@@ -35,6 +36,7 @@ mod trust;
 mod undo;
 mod usage;
 mod watchdog;
+mod why;
 
 pub use chat::{ChatInput, InputOutcome};
 pub use prompt::ANSWER_DELAY;
@@ -104,6 +106,10 @@ enum Command {
     Audit(audit::Arguments),
     /// Show, migrate and copy stores of tapes
     Store(store::Arguments),
+    /// Show who wrote which part of a model request: plugins, entries of the tape, the configuration, the host
+    Blame(blame::Arguments),
+    /// Explain why a tool call was allowed, asked about or denied
+    Why(why::Arguments),
     /// Show the tokens that model calls used, by model, session and day
     Usage(usage::Arguments),
     /// Trust the files of this workspace as your own words
@@ -208,6 +214,8 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
             Command::Audit(arguments) => audit::run(arguments, config, &workspace).await,
             Command::Store(arguments) => store::run(arguments, &config).await,
+            Command::Blame(arguments) => blame::run(arguments, config, &workspace).await,
+            Command::Why(arguments) => why::run(&arguments, config, &workspace).await,
             Command::Usage(arguments) => usage::run(&arguments, &config).await,
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
             Command::Undo(arguments) => undo::run(&arguments, config, &workspace).await,

@@ -87,6 +87,16 @@ impl Client {
         })
     }
 
+    /// The body that a request would have for its model.
+    ///
+    /// # Errors
+    ///
+    /// The model has no address, or the request cannot be written for its protocol.
+    pub fn body(&self, request: &Request) -> Result<String, Error> {
+        let model = request.model.as_ref().unwrap_or(&self.shared.settings.model);
+        Body::new(&self.shared.settings, request)?.text(&*self.shared.endpoint(model)?)
+    }
+
     pub(super) fn settings(&self) -> &Settings {
         &self.shared.settings
     }

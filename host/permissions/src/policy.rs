@@ -134,6 +134,43 @@ pub struct PolicyInput<'a> {
     pub rule: Option<&'a RuleVerdict>,
 }
 
+/// What a verdict follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The owner may always read.
+    Reads,
+    /// The owner is asked about nothing in a clean turn.
+    Clean,
+    /// The approval mode.
+    Mode,
+    /// Text of another author is in the conversation.
+    Taint,
+    /// What the call does beyond what its tool declares.
+    Flow,
+    /// A rule of the user for commands.
+    Rule,
+    /// Another sender than the owner caused the turn.
+    Principal,
+    /// The channel lets other senders use the tool.
+    Listed,
+}
+
+impl Cause {
+    /// Its name in events.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::Clean => "clean",
+            Self::Mode => "mode",
+            Self::Taint => "taint",
+            Self::Flow => "flow",
+            Self::Rule => "rule",
+            Self::Principal => "principal",
+            Self::Listed => "listed",
+        }
+    }
+}
+
 /// A verdict and its reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyDecision {
@@ -143,6 +180,8 @@ pub struct PolicyDecision {
     pub effect: Effect,
     /// The reasons, for the owner and the model: taint, then each flow, then a rule, then the mode.
     pub why: String,
+    /// What decided.
+    pub cause: Cause,
 }
 
 /// Decides on a tool call. The approval mode applies to the owner: `auto` allows everything in a clean turn, and needs
@@ -156,16 +195,21 @@ pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
     let effect = effects.fold(input.declared, |one, other| if rank(other) > rank(one) { other } else { one });
     let is_destructive = input.flows.iter().any(|flow| matches!(flow, Flow::Destructive { .. }));
     let is_outside = input.flows.iter().any(|flow| matches!(flow, Flow::Outside { .. }));
-    let verdict = match (input.principal, input.mode, effect) {
-        (Principal::Owner, ApprovalMode::All, _) | (Principal::Owner, _, Effect::Read) => Verdict::Allow,
-        (Principal::Owner, ApprovalMode::ReadOnly, _) => Verdict::Deny,
-        (Principal::Owner, ApprovalMode::Ask, _) => Verdict::Ask,
-        (Principal::Owner, ApprovalMode::Auto, _) if input.taint.is_some() || is_outside => Verdict::Ask,
-        (Principal::Owner, ApprovalMode::Auto, _) if input.asks_destructive && is_destructive => Verdict::Ask,
-        (Principal::Owner, ApprovalMode::Auto, _) => Verdict::Allow,
-        (_, _, Effect::Read) if input.is_listed => Verdict::Allow,
-        _ => Verdict::Deny,
+    let (by_default, cause) = match (input.principal, input.mode, effect) {
+        (Principal::Owner, _, Effect::Read) => (Verdict::Allow, Cause::Reads),
+        (Principal::Owner, ApprovalMode::All, _) => (Verdict::Allow, Cause::Mode),
+        (Principal::Owner, ApprovalMode::ReadOnly, _) => (Verdict::Deny, Cause::Mode),
+        (Principal::Owner, ApprovalMode::Ask, _) => (Verdict::Ask, Cause::Mode),
+        (Principal::Owner, ApprovalMode::Auto, _) if input.taint.is_some() => (Verdict::Ask, Cause::Taint),
+        (Principal::Owner, ApprovalMode::Auto, _) if is_outside => (Verdict::Ask, Cause::Flow),
+        (Principal::Owner, ApprovalMode::Auto, _) if input.asks_destructive && is_destructive => {
+            (Verdict::Ask, Cause::Flow)
+        }
+        (Principal::Owner, ApprovalMode::Auto, _) => (Verdict::Allow, Cause::Clean),
+        (_, _, Effect::Read) if input.is_listed => (Verdict::Allow, Cause::Listed),
+        _ => (Verdict::Deny, Cause::Principal),
     };
+    let verdict = by_default;
     let verdict = match input.rule.map(|rule| (rule.decision, rule)) {
         Some((RuleDecision::Deny, _)) => Verdict::Deny,
         Some((RuleDecision::Ask, _)) if input.principal != Principal::Owner => Verdict::Deny,
@@ -179,7 +223,9 @@ pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
     if verdict == Verdict::Ask && why.is_empty() {
         why.push("the approval mode is `ask`".to_owned());
     }
-    PolicyDecision { verdict, effect, why: why.join("; ") }
+    let is_denied = input.rule.is_some_and(|rule| rule.decision == RuleDecision::Deny);
+    let cause = if verdict == by_default && !is_denied { cause } else { Cause::Rule };
+    PolicyDecision { verdict, effect, why: why.join("; "), cause }
 }
 
 /// Whether a rule that allows the command answers all that would be asked.

@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use asking::ask;
+pub(crate) use asking::{Answer, ask};
 pub use reader::{BoardReader, Follower};
 
 /// How often a question and an approver are renewed.

@@ -20,6 +20,7 @@ pub mod stages;
 mod subturn;
 pub mod tape;
 pub mod toolbox;
-pub mod turn;
+pub mod trail;
+mod turn;
 mod usage;
 pub mod view;

@@ -17,3 +17,4 @@ pub mod imports;
 pub mod plugin;
 pub mod plugin_sharing;
 pub mod turn;
+pub mod why;

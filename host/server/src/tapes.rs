@@ -5,6 +5,7 @@
 mod archive;
 mod candidates;
 mod context;
+mod decisions;
 mod export;
 mod fork;
 mod outline;
@@ -24,7 +25,8 @@ use serde::de::DeserializeOwned;
 
 pub(super) use archive::archive;
 pub(super) use candidates::query;
-pub(super) use context::{selection, session_context, tape_context as context};
+pub(super) use context::{blame, selection, session_context, tape_context as context};
+pub(super) use decisions::{decision, decisions};
 pub(super) use export::export;
 pub(super) use fork::fork;
 pub(super) use outline::outline;

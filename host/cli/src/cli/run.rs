@@ -18,7 +18,7 @@ use bub_runtime::turn::{TurnOptions, TurnResult, run_turn};
 use bub_types::{Envelope, MessageKind, Passage, Provenance};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use output::Output;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +62,9 @@ pub(super) struct Arguments {
     /// Attach an image, sound, video or document: a file, or an https URL that the model's provider fetches
     #[arg(long, value_name = "FILE|URL")]
     attach: Vec<String>,
+    /// Add to this file how each model request is made; `blame --file` reads it
+    #[arg(long, value_name = "FILE")]
+    trails: Option<PathBuf>,
 }
 
 fn format() -> impl TypedValueParser<Value = AnswerFormat> {
@@ -128,7 +131,8 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     let message = with_piped(with_model(message, arguments.model.as_deref()), piped, foreign.is_some());
     let denied = DeniedCalls::default();
     let (channel, channel_events) = ChatChannel::new(is_interactive, denied.clone());
-    let options = StartOptions { session: Some(&expected), is_short: true, ..StartOptions::default() };
+    let trails = arguments.trails.as_deref().map(super::blame::to_file).transpose()?;
+    let options = StartOptions { session: Some(&expected), is_short: true, trails, ..StartOptions::default() };
     let host = Host::start_with(config, workspace, Box::new(channel), options).await?;
     host.plugins().announce(&host.grants, &host.quarantined());
     let (outcome, code) = match is_interactive {

@@ -18,8 +18,10 @@ mod tape_arg;
 mod tape_location;
 mod verify;
 
+pub(super) use tape_arg::ResolvedTape;
 pub(super) use tape_location::TapeLocation;
 
+use self::tape_arg::TapeArg;
 use anyhow::Result;
 use bub_config::Config;
 use std::path::Path;
@@ -59,6 +61,22 @@ enum Command {
     Verify(verify::Arguments),
     /// Remove trash, leftovers of crashes and old versions of memories
     Gc(gc::Arguments),
+}
+
+/// The tape of that session, and where it is.
+pub(super) async fn of_session(session: Option<&str>, config: Config, workspace: &Path) -> Result<ResolvedTape> {
+    let arg = session.map_or_else(TapeArg::default, TapeArg::from_session);
+    arg.find(config, workspace).await
+}
+
+/// Who wrote which part of the next request of a session.
+pub(super) async fn blame(
+    (session, selector, prompt): (Option<&str>, Option<String>, Option<String>),
+    json: bool,
+    config: Config,
+    workspace: &Path,
+) -> Result<ExitCode> {
+    context::run(&context::Arguments::to_blame(session, selector, prompt, json), config, workspace).await
 }
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {

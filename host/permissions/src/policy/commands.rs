@@ -148,6 +148,8 @@ pub struct RuleVerdict {
     pub outside: bool,
     /// The reason, with the command; empty for `allow`.
     pub why: String,
+    /// The rule that decided, as it is written in config.toml; none: doubts about the line did, or several rules.
+    pub rule: Option<String>,
 }
 
 /// The rules of the user.
@@ -229,23 +231,27 @@ impl CommandRules {
                 let verb = if rule.decision == RuleDecision::Deny { "denies" } else { "asks about" };
                 let why = rule.why.as_ref().map(|why| format!(": {}", clipped(why, 200))).unwrap_or_default();
                 let why = format!("a rule of `[[process.rules]]` {verb} `{command}`{why}");
-                return Some(RuleVerdict { decision: rule.decision, tainted: false, outside: false, why });
+                let (decision, rule) = (rule.decision, Some(rule.to_string()));
+                return Some(RuleVerdict { decision, tainted: false, outside: false, why, rule });
             }
             if let Some(doubt) = doubt {
                 let why = format!("rules of `[[process.rules]]` restrict commands, and {doubt}");
-                return Some(RuleVerdict { decision: RuleDecision::Ask, tainted: false, outside: false, why });
+                let decision = RuleDecision::Ask;
+                return Some(RuleVerdict { decision, tainted: false, outside: false, why, rule: None });
             }
         }
-        let (tainted, outside) = self.allowed(script)?;
-        Some(RuleVerdict { decision: RuleDecision::Allow, tainted, outside, why: String::new() })
+        let (tainted, outside, rule) = self.allowed(script)?;
+        Some(RuleVerdict { decision: RuleDecision::Allow, tainted, outside, why: String::new(), rule })
     }
 
-    /// Whether every command is allowed, and then whether in tainted turns and outside of the sandbox too.
-    fn allowed(&self, script: &Script) -> Option<(bool, bool)> {
+    /// Whether every command is allowed, and then whether in tainted turns and outside of the sandbox too, and by which
+    /// rule, where it is one.
+    fn allowed(&self, script: &Script) -> Option<(bool, bool, Option<String>)> {
         if !(script.is_understood && script.is_plain) || script.commands.is_empty() {
             return None;
         }
         let (mut tainted, mut outside) = (true, true);
+        let mut deciding: Vec<&CommandRule> = Vec::new();
         for command in &script.commands {
             let rules: Vec<_> = self.iter().filter(|rule| matching::allows(rule, command, script)).collect();
             if rules.is_empty() && !matching::is_inside(command) {
@@ -253,7 +259,9 @@ impl CommandRules {
             }
             tainted &= rules.is_empty() || rules.iter().any(|rule| rule.tainted);
             outside &= rules.is_empty() || rules.iter().any(|rule| rule.outside);
+            deciding.extend(rules.first().filter(|rule| !deciding.contains(*rule)));
         }
-        Some((tainted, outside))
+        let rule = if let [only] = deciding[..] { Some(only.to_string()) } else { None };
+        Some((tainted, outside, rule))
     }
 }

@@ -110,7 +110,7 @@ fn rule(chance: &mut Chance) -> Option<RuleVerdict> {
     let decision = *chance.one_of(&[RuleDecision::Allow, RuleDecision::Ask, RuleDecision::Deny]);
     let tainted = chance.below(2) == 0 && decision == RuleDecision::Allow;
     let outside = chance.below(2) == 0 && decision == RuleDecision::Allow;
-    (chance.below(2) == 0).then(|| RuleVerdict { decision, tainted, outside, why: String::new() })
+    (chance.below(2) == 0).then(|| RuleVerdict { decision, tainted, outside, why: String::new(), rule: None })
 }
 
 fn flow(chance: &mut Chance) -> Flow {

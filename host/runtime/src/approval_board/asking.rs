@@ -42,17 +42,25 @@ impl Approver {
     }
 }
 
+/// The owner's answer.
+pub(crate) struct Answer {
+    /// The decision.
+    pub(crate) decision: ApprovalDecision,
+    /// Where it was made, in words.
+    pub(crate) place: String,
+    /// Who made it; `None`: the one whom the channel of the turn asked.
+    pub(crate) by: Option<String>,
+    /// The id of the question, if it was on the board.
+    pub(crate) id: Option<String>,
+}
+
 /// Lets the owner decide at the channel of the turn, or wherever the board is attended; the first decision counts. `None`:
-/// no owner can be asked. With the decision comes where it was made.
-pub(crate) async fn ask(
-    scope: &CallScope,
-    session: &str,
-    request: &ApprovalRequest,
-) -> Option<(ApprovalDecision, String)> {
+/// no owner can be asked.
+pub(crate) async fn ask(scope: &CallScope, session: &str, request: &ApprovalRequest) -> Option<Answer> {
     let (host, channel) = (&scope.host, scope.channel());
     let here = channel.ask(request);
     let Some(source) = channel.asks_as() else {
-        return here.await.map(|decision| (decision, "the channel".to_owned()));
+        return here.await.map(|decision| Answer { decision, place: "the channel".to_owned(), by: None, id: None });
     };
     let board = board(host);
     match race((host, channel), &board, (session, source, request), here).await {
@@ -69,7 +77,7 @@ async fn race(
     board: &Arc<dyn ApprovalBoard>,
     (session, source, request): (&str, &str, &ApprovalRequest),
     mut here: Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + '_>>,
-) -> Result<Option<(ApprovalDecision, String)>> {
+) -> Result<Option<Answer>> {
     let question = Question::new(session, source, request)?;
     let asked = || {
         let asked = RuntimeEvent::ApprovalAsked { id: question.id.clone(), tool: question.tool.clone() };
@@ -85,7 +93,9 @@ async fn race(
         () = std::future::ready(()) => None,
     };
     let decision = match said {
-        Some(Some(decision)) => return Ok(Some((decision, place(source).to_owned()))),
+        Some(Some(decision)) => {
+            return Ok(Some(Answer { decision, place: place(source).to_owned(), by: None, id: None }));
+        }
         Some(None) => wait(board, &question, elsewhere, asked).await?,
         None => {
             let elsewhere = async {
@@ -117,10 +127,10 @@ async fn race(
         }
     };
     let Some(Decision { decision, by }) = decision else { return Ok(None) };
-    let answered =
-        RuntimeEvent::ApprovalAnswered { id: question.id.clone(), decision: decision.name(), by: by.clone() };
+    let id = question.id.clone();
+    let answered = RuntimeEvent::ApprovalAnswered { id: id.clone(), decision: decision.name(), by: by.clone() };
     host.events.publish(answered, session);
-    Ok(Some((decision, by)))
+    Ok(Some(Answer { decision, place: by.clone(), by: Some(by), id: Some(id) }))
 }
 
 /// Where the channel's own answer was given.

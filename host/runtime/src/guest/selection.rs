@@ -71,9 +71,13 @@ impl Selection {
     /// Those entries, as they stand.
     pub(crate) fn from_entries(entries: &[Entry]) -> Self {
         let mut renderer = Renderer::new();
-        entries.iter().for_each(|entry| renderer.push(entry));
-        let entries = entries.iter().map(|entry| entry.id).collect();
-        Self { history: renderer.finish(), entries, ..Self::default() }
+        let mut origins = Vec::with_capacity(entries.len());
+        for entry in entries {
+            renderer.push(entry);
+            origins.resize(renderer.count(), MessageOrigin::Entry(entry.id));
+        }
+        let (known, entries) = (origins.len(), entries.iter().map(|entry| entry.id).collect());
+        Self { history: renderer.finish(), entries, origins, known, ..Self::default() }
     }
 }
 

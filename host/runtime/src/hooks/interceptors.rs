@@ -8,7 +8,7 @@ use crate::guest::bindings::exported::after_llm_call::LlmResult;
 use crate::guest::bindings::exported::before_llm_call::{LlmDecision, LlmRequest};
 use crate::guest::bindings::exported::before_tool_call::ToolDecision;
 use crate::plugin::{Plugin, check_json, contract, json_object};
-use crate::turn::Turn;
+use crate::turn::{Turn, by_plugin};
 use bub_config::OnFault;
 use bub_types::hook::Hook;
 use bub_types::{Error, ToolCall};
@@ -24,7 +24,8 @@ pub enum LlmVerdict {
     Answered(String),
 }
 
-/// Asks the chain. `shown` creates the request, only if a plugin is called.
+/// Asks the chain. `shown` creates the request, only if a plugin is called; `rewrote` is told of each plugin that made
+/// another one of it.
 ///
 /// # Errors
 ///
@@ -33,6 +34,7 @@ pub async fn before_llm_call(
     turn: &Arc<Turn>,
     depth: u32,
     shown: impl Fn() -> LlmRequest,
+    mut rewrote: impl FnMut(&Plugin, &LlmRequest),
 ) -> Result<LlmVerdict, Error> {
     let context = CallContext::inside(Hook::BeforeLlmCall, turn, depth);
     let mut written: Option<LlmRequest> = None;
@@ -52,6 +54,7 @@ pub async fn before_llm_call(
             Ok(LlmDecision::Rewrite(mut rewritten)) => {
                 // Tools can be taken out, not put in: what the caller may not use, no plugin can push_turn_handle it.
                 rewritten.tool_names.retain(|name| request.tool_names.contains(name));
+                rewrote(plugin, &rewritten);
                 written = Some(rewritten);
             }
             Ok(LlmDecision::Answer(text)) => return Ok(LlmVerdict::Answered(text)),
@@ -101,13 +104,15 @@ pub enum ToolVerdict {
     Call(ToolCall, Vec<(String, String)>),
     /// Do not: this is its result.
     Answered(Result<String, Error>),
+    /// Do not: that plugin refuses it.
+    Refused(String, Error),
 }
 
 /// Asks the chain, gates last: they see the arguments that the tool will get, and their fault denies.
 pub async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) -> ToolVerdict {
     let context = CallContext::inside(Hook::BeforeToolCall, turn, depth);
     let mut guest_closure = Vec::new();
-    let denied = |reason| ToolVerdict::Answered(Err(Error::denied(reason)));
+    let denied = |plugin: &Plugin, reason| ToolVerdict::Refused(plugin.name.clone(), Error::denied(reason));
     let (gates, chain): (Vec<_>, Vec<_>) =
         callable(turn, &context).partition(|plugin| plugin.on_fault == OnFault::Deny);
     for plugin in chain.into_iter().chain(gates) {
@@ -115,17 +120,24 @@ pub async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) 
             Ok(ToolDecision::Proceed) => {}
             // A gate judges what the tool will get; what it wrote itself no other gate would have seen.
             Ok(ToolDecision::Rewrite(_)) if plugin.on_fault == OnFault::Deny => {
-                return denied(format!("the gate `{}` wants other arguments, which a gate cannot write", plugin.name));
+                let reason = format!("the gate `{}` wants other arguments, which a gate cannot write", plugin.name);
+                return denied(plugin, reason);
             }
-            Ok(ToolDecision::Rewrite(arguments)) => call.arguments = arguments,
-            Ok(ToolDecision::Answer(result)) => return ToolVerdict::Answered(Ok(result)),
-            Ok(ToolDecision::Deny(reason)) => return denied(reason),
+            Ok(ToolDecision::Rewrite(arguments)) => {
+                turn.trail_arguments(&call, plugin, &arguments);
+                call.arguments = arguments;
+            }
+            Ok(ToolDecision::Answer(result)) => {
+                turn.trail_result(&call, || by_plugin(plugin, context.call.name()), &result);
+                return ToolVerdict::Answered(Ok(result));
+            }
+            Ok(ToolDecision::Deny(reason)) => return denied(plugin, reason),
             // Once the chain is over: the owner is shown what will be run.
             Ok(ToolDecision::Ask(reason)) => guest_closure.push((plugin.name.clone(), reason)),
             Err(failure) => {
                 report_failure(&turn.scope, &context, &failure).await;
                 if plugin.on_fault == OnFault::Deny {
-                    return ToolVerdict::Answered(Err(undecided(plugin, &failure)));
+                    return ToolVerdict::Refused(plugin.name.clone(), undecided(plugin, &failure));
                 }
             }
         }
@@ -163,7 +175,10 @@ pub async fn after_tool_call(
             Ok(answer)
         });
         match call_one(&turn.scope, plugin, context.clone(), ask).await {
-            Ok(Some(result)) if outcome.is_ok() => outcome = Ok(result),
+            Ok(Some(result)) if outcome.is_ok() => {
+                turn.trail_result(call, || by_plugin(plugin, context.call.name()), &result);
+                outcome = Ok(result);
+            }
             Ok(_) => {}
             Err(failure) => report_failure(&turn.scope, &context, &failure).await,
         }

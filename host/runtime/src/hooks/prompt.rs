@@ -48,7 +48,10 @@ fn made<'a>(
             (call_one(&turn.scope, plugin, context.clone(), ask).await, None)
         };
         match answer {
-            Ok(Some(prompt)) => return Ok(Some(prompt)),
+            Ok(Some(prompt)) => {
+                turn.trail_prompt(plugin, &prompt);
+                return Ok(Some(prompt));
+            }
             Ok(None) => {}
             Err(failure) => skip_or_fail(&turn.scope, context, plugin, failure).await?,
         }

@@ -136,7 +136,7 @@ async fn isolated(turn: &Arc<Turn>, call: Call, told: Value) -> Result<(), Strin
         Call::Hook(Hook::BeforeReset) => drop(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
         Call::Hook(Hook::BeforeLlmCall) => {
             let (request,) = arguments::<(LlmRequest,)>(told)?;
-            drop(super::before_llm_call(turn, 0, || request.clone()).await);
+            drop(super::before_llm_call(turn, 0, || request.clone(), |_, _| {}).await);
         }
         Call::Hook(Hook::AfterLlmCall) => {
             let (model, outcome): (String, _) = arguments(told)?;

@@ -14,6 +14,7 @@ use crate::plugin::{
     Cache, CallLog, CodeLinker, Engines, GrantRegistry, Meter, OpenCircuit, PluginRegistry, PluginSet,
 };
 use anyhow::Result;
+use bub_blame::TrailSink;
 use bub_config::Config;
 use bub_egress::Network;
 use bub_model::Client;
@@ -87,6 +88,8 @@ pub struct Host {
     pub(super) registry: Arc<tokio::sync::Mutex<PluginRegistry>>,
     /// Whether the process ends after a turn.
     pub(super) is_short: bool,
+    /// Who wants to know how model requests of turns are made.
+    pub trails: Option<TrailSink>,
 }
 
 impl Host {

@@ -17,6 +17,7 @@ use crate::plugin::{
 };
 use crate::turn;
 use anyhow::{Context, Result};
+use bub_blame::TrailSink;
 use bub_config::{Config, TapeStorage};
 use bub_egress::Network;
 use bub_model::Client;
@@ -28,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How a host starts.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct StartOptions<'a> {
     /// The session in which the first turn will probably be: its tape is read while plugins are loaded.
     pub session: Option<&'a str>,
@@ -37,6 +38,8 @@ pub struct StartOptions<'a> {
     /// Whether the process ends after a turn: what was never compiled is then compiled quickly, to code that runs more
     /// slowly.
     pub is_short: bool,
+    /// Gets how each model request of a turn was made.
+    pub trails: Option<TrailSink>,
 }
 
 impl Host {
@@ -110,6 +113,7 @@ impl Host {
             plugins: Arc::default(),
             registry: Arc::default(),
             is_short: options.is_short,
+            trails: options.trails,
         });
         host.reload_plugins(if options.opens_plugins { Opening::All } else { Opening::AtFirstCall }).await;
         if let Some((name, reason)) = &host.plugins().broken {
@@ -167,6 +171,7 @@ impl Host {
             plugins: self.plugins.clone(),
             registry: self.registry.clone(),
             is_short: self.is_short,
+            trails: self.trails.clone(),
         })
     }
 

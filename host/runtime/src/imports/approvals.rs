@@ -1,10 +1,10 @@
 //! Asks the owner about tool calls.
 
-use crate::approval_board;
+use crate::approval_board::{self, Answer};
 use crate::channel::{ApprovalDecision, ApprovalRequest};
 use crate::host::ApprovalKey;
 use crate::plugin::{Plugin, Source, Tool, effect_name, model_name};
-use crate::turn::Turn;
+use crate::turn::{OwnersWord, Turn};
 use bub_permissions::policy::KeptRule;
 use bub_types::Effect;
 use bub_types::text::one_line;
@@ -61,7 +61,7 @@ impl Asker {
 /// more than its tool declares. `rules` would allow its command from now on.
 ///
 /// # Errors
-/// The owner rejected the call, or no owner can be asked.
+/// The owner rejected the call, or no owner can be asked; and which of the two it is.
 pub(super) async fn consent(
     turn: &Turn,
     (plugin, tool): (&Plugin, &Tool),
@@ -69,26 +69,27 @@ pub(super) async fn consent(
     call: &ToolCall,
     askers: Vec<Asker>,
     rules: Vec<KeptRule>,
-) -> Result<(), Error> {
+) -> Result<Option<OwnersWord>, (Error, OwnersWord)> {
     let host = &turn.scope.host;
     let session = &turn.outermost().session_id;
     let of_tool = |asker: &Asker| ApprovalKey::new(session, &asker.name, &tool.name, &plugin.digest);
     let of_call = |asker: &Asker| of_tool(asker).with_call(effect, &call.arguments);
     let name = model_name(&tool.name);
     let mut open = Vec::new();
+    let is_asked = !askers.is_empty();
     for asker in askers {
         if host.approvals.get(&of_tool(&asker)) == Some(false) {
-            return Err(refused(&name));
+            return Err((refused(&name), OwnersWord::without("kept")));
         }
         if asker.asks_again || host.approvals.get(&of_call(&asker)) != Some(true) {
             open.push(asker);
         }
     }
     if open.is_empty() {
-        return Ok(());
+        return Ok(is_asked.then(|| OwnersWord::without("kept")));
     }
     if open.iter().all(|asker| turn.is_approved(asker.allowed_by.unwrap_or(effect_name(effect)))) {
-        return Ok(());
+        return Ok(Some(OwnersWord::without("in-advance")));
     }
     let question = ApprovalRequest {
         why: open.iter().map(|asker| asker.why.as_str()).collect::<Vec<_>>().join("; "),
@@ -96,37 +97,39 @@ pub(super) async fn consent(
         rules,
         ..about((plugin, tool), effect, call)
     };
-    let answered = approval_board::ask(&turn.scope, session, &question).await;
-    let (decision, by) = answered.unzip();
-    let said = decision.map(ApprovalDecision::name);
-    let plugin_name = &plugin.name;
+    let answer = approval_board::ask(&turn.scope, session, &question).await;
     let receipt = serde_json::json!({
-        "tool": tool.name, "plugin": plugin_name, "effect": question.effect, "decision": said, "by": by,
+        "tool": tool.name,
+        "plugin": plugin.name,
+        "effect": question.effect,
+        "decision": answer.as_ref().map(|answer| answer.decision.name()),
+        "by": answer.as_ref().map(|answer| &answer.place),
     });
     turn.receipt("approval", receipt);
+    let Some(Answer { decision, by, id, .. }) = answer else {
+        host.channel().not_asked(&question);
+        let word = open.iter().find_map(|asker| asker.allowed_by).unwrap_or(question.effect);
+        return Err((no_owner(&question, word, &name), OwnersWord::without("nobody")));
+    };
+    let word = OwnersWord { how: "asked", decision: Some(decision.name()), by, id };
     match decision {
-        Some(ApprovalDecision::Once) => Ok(()),
-        Some(ApprovalDecision::Always) => {
+        ApprovalDecision::Once => Ok(Some(word)),
+        ApprovalDecision::Always => {
             host.approvals.keep(open.iter().map(of_call), true);
-            Ok(())
+            Ok(Some(word))
         }
-        Some(ApprovalDecision::Rule) => {
+        ApprovalDecision::Rule => {
             if !question.rules.is_empty()
                 && let Err(error) = host.rules.keep(&question.rules)
             {
                 tracing::warn!("the call is made, but no rule is kept: {error:#}");
             }
-            Ok(())
+            Ok(Some(word))
         }
-        Some(ApprovalDecision::No) => Err(refused(&name)),
-        Some(ApprovalDecision::Never) => {
+        ApprovalDecision::No => Err((refused(&name), word)),
+        ApprovalDecision::Never => {
             host.approvals.keep(open.iter().map(of_tool), false);
-            Err(refused(&name))
-        }
-        None => {
-            host.channel().not_asked(&question);
-            let word = open.iter().find_map(|asker| asker.allowed_by).unwrap_or(question.effect);
-            Err(no_owner(&question, word, &name))
+            Err((refused(&name), word))
         }
     }
 }

@@ -6,12 +6,14 @@ mod metering;
 mod request;
 mod response;
 mod spans;
+mod trail;
 
 use self::call::ModelCall;
 pub use self::call::ask_provider;
 pub(super) use self::convert::from_guest;
 use self::convert::{EVENTS, into_guest};
 use self::request::Request;
+pub use self::trail::preview;
 use crate::guest::Running;
 use crate::guest::State;
 use crate::guest::bindings::chat::{Host, HostCompletion};

@@ -6,8 +6,9 @@ use crate::guest::handles::TurnHandle;
 use crate::guest::selection::{Selected, Selection};
 use crate::guest::view::{About, View};
 use crate::hooks;
+use crate::imports::trail;
 use crate::plugin::check_json;
-use crate::turn::Turn;
+use crate::turn::{Turn, by_plugin};
 use bub_permissions::Grant;
 use bub_tape::{Lookup, json};
 use bub_types::ToolSpec;
@@ -51,7 +52,21 @@ impl Host for State {
         let tools = self.usable(&turn);
         let system = turn.system_prompt_parts(&system_prompt);
         let about = About { prompt, system, model, new_messages: new, tools };
-        Ok(request(&turn, depth, about, None).await.map(|request| request.into_messages(&turn)))
+        let request = match request(&turn, depth, about, None).await {
+            Ok(request) => request,
+            Err(error) => return Ok(Err(error)),
+        };
+        if !turn.keeps_trail() {
+            return Ok(Ok(request.into_messages(&turn)));
+        }
+        let agent = by_plugin(&self.plugin, self.call.name());
+        Ok(match trail::context(&turn, request, Some(&agent)).await {
+            Ok((messages, context)) => {
+                turn.trail_context(&self.plugin.name, context);
+                Ok(messages)
+            }
+            Err(error) => Err(error.into()),
+        })
     }
 
     async fn selectors(&mut self, turn: Resource<TurnHandle>) -> Result<Result<SelectorList, Error>> {

@@ -4,8 +4,8 @@ use super::approvals::{Asker, consent};
 use crate::guest::State;
 use crate::guest::bindings::subturn::{Host, Request};
 use crate::guest::handles::TurnHandle;
-use crate::plugin::{Plugin, Tool};
-use crate::turn::{DenialReason, Inner, Turn};
+use crate::plugin::{Plugin, Tool, effect_name};
+use crate::turn::{Decision, DenialReason, Inner, Turn};
 use bub_permissions::Grant;
 use bub_permissions::policy::{Flow, PolicyInput, Verdict, decide};
 use bub_types::{Effect, ToolSpec};
@@ -97,7 +97,25 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
             let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
             let asker = Asker::of_flows(decision.effect, decision.why, ends_with_trust);
             let consented = consent(turn, (plugin, &tool), decision.effect, &call, vec![asker], Vec::new()).await;
-            consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, TOOL, error))
+            let (answer, error) = match consented {
+                Ok(answer) => (answer, None),
+                Err((error, answer)) => (Some(answer), Some(error)),
+            };
+            let record = Decision {
+                verdict: "ask",
+                cause: decision.cause.name(),
+                effect: effect_name(decision.effect),
+                mode: mode.to_string(),
+                flows: input.flows.iter().map(Flow::to_string).collect(),
+                answer,
+                ends_with_trust,
+                ..Decision::default()
+            };
+            let why = error.as_ref().map(|error| error.message.as_str());
+            turn.decided((&plugin.name, &call), &record, turn.taint_facts(), why);
+            error.map_or(Ok(()), Err).inspect_err(|error| {
+                turn.denied_call(DenialReason::Approval, &plugin.name, TOOL, error);
+            })
         }
         Verdict::Deny if turn.principal() == Principal::Owner => {
             let error =

@@ -1,6 +1,7 @@
 //! The audit of a turn on its tape, out of context: what was refused to its plugins, what they reached outside, and
 //! that text from outside is in it.
 
+use super::decision::Decisions;
 use super::denial::Denials;
 use super::receipts::Receipts;
 use super::taint::Taint;
@@ -28,6 +29,8 @@ pub(super) struct Amount {
 pub(super) struct Audit {
     /// The denials in it, and in turns inside of it that are not kept.
     pub(super) denials: Denials,
+    /// What the policy decided.
+    pub(super) decisions: Decisions,
     /// What was used.
     pub(super) uses: BTreeMap<Use, Amount>,
     /// Plugins in quarantine of which the turn has said that it goes on without them.

@@ -133,6 +133,7 @@ impl Turn {
             render_cache: Mutex::default(),
             sent: Mutex::default(),
             flows: Arc::default(),
+            trail: Mutex::default(),
             workspace_before: tokio::sync::Mutex::default(),
             program_proxies: ProgramProxies::default(),
             idle: InstancePool::default(),

@@ -11,6 +11,7 @@ use super::outside::Outside;
 use super::program_proxies::ProgramProxies;
 use super::prompt_cache::{PromptCache, RenderCache};
 use super::scope::CallScope;
+use super::trail::Trail;
 use super::undoing::WorkspaceBefore;
 use crate::guest::InstancePool;
 use crate::plugin::Caller;
@@ -96,6 +97,8 @@ pub struct Turn {
     pub(super) flows: Arc<Mutex<Flows>>,
     /// The workspace as it was before the turn changed it; only of the outermost turn.
     pub(super) workspace_before: tokio::sync::Mutex<WorkspaceBefore>,
+    /// The making of its requests, where it is kept.
+    pub(super) trail: Mutex<Trail>,
     /// The proxies of its programs.
     pub(super) program_proxies: ProgramProxies,
     /// Instances that the next call of the turn can reuse.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The event that says what the host has denied, and how often.
-pub(super) const DENIED: &str = "plugin.denied";
+pub const DENIED: &str = "plugin.denied";
 
 /// Different denials that a turn writes down. A guest that asks for ever new names would otherwise fill the tape with them.
 const MAX_DENIALS: usize = 64;

@@ -73,7 +73,7 @@ impl Turn {
     }
 
     /// The closest turn around this one, or it itself, whose tape is kept; the outermost where none is.
-    fn kept(&self) -> &Self {
+    pub(super) fn kept(&self) -> &Self {
         let mut turn = self;
         while is_ephemeral(&turn.session_id)
             && let Some(parent) = &turn.parent

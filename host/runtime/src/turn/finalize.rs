@@ -3,6 +3,7 @@
 mod forget;
 
 use super::data::Turn;
+use super::decision::DECIDED;
 use super::denial::DENIED;
 use super::spans;
 use crate::error::Failure;
@@ -106,6 +107,9 @@ impl Turn {
 
     /// Writes what the host has counted since the last call, out of context: what was denied, and what plugins used.
     pub(super) async fn write_audit(&self) -> bub_tape::Result<()> {
+        for data in self.audit(|audit| audit.decisions.take()) {
+            self.append_event(DECIDED, &data).await?;
+        }
         for data in self.audit(|audit| std::mem::take(&mut audit.denials)).into_events() {
             self.append_event(DENIED, &data).await?;
         }

@@ -1,6 +1,7 @@
 //! How a caller takes part in a turn: cancellation, a listener for its events, and steering messages.
 
 use crate::channel::Channel;
+use bub_blame::TrailSink;
 use bub_config::Commands;
 use bub_permissions::policy::ApprovalMode;
 use bub_tape::Draft;
@@ -169,6 +170,8 @@ pub struct TurnOptions {
     pub(super) is_direct: bool,
     /// The span of another program that the turn belongs to.
     trace: Option<TraceContext>,
+    /// Who wants the making of its requests kept.
+    pub(super) trails: Option<TrailSink>,
 }
 
 impl TurnOptions {
@@ -188,7 +191,14 @@ impl TurnOptions {
             earlier: Vec::new(),
             is_direct: false,
             trace: None,
+            trails: None,
         }
+    }
+
+    /// Keeps the making of each model request, and hands it to `sink` when the request is sent.
+    #[must_use]
+    pub fn with_trails(self, sink: TrailSink) -> Self {
+        Self { trails: Some(sink), ..self }
     }
 
     /// Sends the turn's events to `listener`.
@@ -285,7 +295,8 @@ impl TurnOptions {
 
     /// The options of a nested turn: the same cancellation, and no listener or steering of its own.
     pub(super) fn for_inner(&self) -> Self {
-        Self { abandoned: self.abandoned.clone(), ..Self::new(self.cancel.clone()) }
+        let (abandoned, trails) = (self.abandoned.clone(), self.trails.clone());
+        Self { abandoned, trails, ..Self::new(self.cancel.clone()) }
     }
 
     /// Cancels the turn also when the call that waits for it is dropped.

@@ -10,10 +10,11 @@ use crate::error::Failure;
 use crate::guest::view::About;
 use crate::hooks;
 use crate::host::Host;
-use crate::imports::stages;
 use crate::imports::stages::Request;
 use crate::imports::tape::attach;
+use crate::imports::{chat, stages, trail};
 use anyhow::Result;
+use bub_blame::{RequestTrail, TrailSink};
 use bub_tape::{Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use bub_types::text::one_line;
 use bub_types::{EPHEMERAL_PREFIX, Envelope, Error, ModelOptions, Prompt};
@@ -81,9 +82,17 @@ impl Preview<'_> {
         host: &Arc<Host>,
         inspect: impl AsyncFnOnce(&Arc<Turn>, Request) -> Result<T>,
     ) -> Result<T> {
-        let (_open, turn) = self.begin(host).await?;
-        let inspected = match self.ask(&turn).await {
-            Ok(request) => inspect(&turn, request).await,
+        let (_open, turn) = self.begin(host, None).await?;
+        self.inspected(&turn, inspect).await
+    }
+
+    async fn inspected<T>(
+        &self,
+        turn: &Arc<Turn>,
+        inspect: impl AsyncFnOnce(&Arc<Turn>, Request) -> Result<T>,
+    ) -> Result<T> {
+        let inspected = match self.ask(turn).await {
+            Ok(request) => inspect(turn, request).await,
             Err(error) => Err(error),
         };
         turn.discard().await;
@@ -92,7 +101,7 @@ impl Preview<'_> {
 
     /// The data that plugins want kept beside the archive, were the tape emptied now.
     async fn before_reset(&self, host: &Arc<Host>) -> Result<Vec<(String, String)>> {
-        let (_open, turn) = self.begin(host).await?;
+        let (_open, turn) = self.begin(host, None).await?;
         let kept = hooks::before_reset(&turn, DEPTH, true).await;
         turn.discard().await;
         Ok(kept)
@@ -116,6 +125,23 @@ impl Preview<'_> {
             attach(&host.config.tapes_dir(), archive, &kept);
         }
         Ok(archive)
+    }
+
+    /// How the first model request is made, with the plugins that can rewrite it. What the agent loop itself would add is
+    /// known in a turn alone.
+    ///
+    /// # Errors
+    ///
+    /// The same, and those of the plugins that rewrite requests.
+    pub async fn trail(&self, host: &Arc<Host>) -> Result<RequestTrail> {
+        let inspect = async |turn: &Arc<Turn>, request: Request| {
+            let (model, tools) = (request.view.about().model.clone(), request.view.about().tools.clone());
+            let context = trail::context(turn, request, None).await?;
+            let trail = chat::preview(turn, DEPTH, context, (model, &tools)).await;
+            trail.map_err(|error| anyhow::anyhow!("{}", one_line(&error.message)))
+        };
+        let (_open, turn) = self.begin(host, Some(Arc::new(|_| {}))).await?;
+        self.inspected(&turn, inspect).await
     }
 
     /// What the selector selects for the first model call.
@@ -142,17 +168,18 @@ impl Preview<'_> {
         let session_id = &format!("{EPHEMERAL_PREFIX}models");
         let tape = &bub_tape::tape_name(&host.workspace, session_id);
         let preview = Preview { store, tape, session_id, prompt: None, selector: None, requester };
-        let (_open, turn) = preview.begin(host).await?;
+        let (_open, turn) = preview.begin(host, None).await?;
         let options = hooks::model_options(&turn, 0).await;
         turn.discard().await;
         Ok(options)
     }
 
-    async fn begin(&self, host: &Arc<Host>) -> Result<(watch::Sender<bool>, Arc<Turn>)> {
+    async fn begin(&self, host: &Arc<Host>, trails: Option<TrailSink>) -> Result<(watch::Sender<bool>, Arc<Turn>)> {
         // A fork around the turn's own: what plugins write past that one goes nowhere as well.
         let tape = apart_from(Arc::clone(&self.store), self.tape)?.fork();
         let (open, cancel) = watch::channel(false);
-        let options = TurnOptions::new(cancel).with_identity(self.requester.identity.clone());
+        let mut options = TurnOptions::new(cancel).with_identity(self.requester.identity.clone());
+        options.trails = trails;
         let mut turn =
             Turn::with_tape(&CallScope::new(host), tape, self.session_id.to_owned(), self.envelope(host), options)
                 .await?;

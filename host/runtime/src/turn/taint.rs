@@ -80,11 +80,45 @@ impl TaintSource {
     }
 }
 
+/// Where a source of taint is on the tape.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaintOrigin {
+    /// The entry that was read, or the event of an earlier turn that says that it was tainted.
+    pub entry: Option<u64>,
+    /// The call of a tool whose result it is, by the id that the model gave it.
+    pub call: Option<String>,
+}
+
+impl TaintOrigin {
+    /// An entry of the tape.
+    pub fn entry(id: u64) -> Self {
+        Self { entry: Some(id), call: None }
+    }
+
+    /// The result of a call.
+    pub fn call(id: Option<&String>) -> Self {
+        Self { entry: None, call: id.cloned() }
+    }
+
+    /// As it stands in events.
+    pub(super) fn data(&self) -> serde_json::Map<String, serde_json::Value> {
+        let entry = self.entry.map(|entry| ("entry".to_owned(), entry.into()));
+        let call = self.call.as_deref().map(|call| ("call".to_owned(), call.into()));
+        entry.into_iter().chain(call).collect()
+    }
+
+    pub(super) fn parse(data: &serde_json::Value) -> Self {
+        Self { entry: data["entry"].as_u64(), call: data["call"].as_str().map(str::to_owned) }
+    }
+}
+
 /// The taint of one turn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Taint {
     /// Each source once, with the reason that was given first, in the order of their arrival.
     pub(super) sources: Vec<(TaintSource, String)>,
+    /// Where each of them is on the tape.
+    pub(super) origins: Vec<TaintOrigin>,
     /// How many of them the tape says behind its newest anchor.
     pub(super) written: usize,
 }
@@ -92,10 +126,11 @@ pub(super) struct Taint {
 impl Taint {
     /// The taint that a turn begins with.
     pub(super) fn new(source: Option<(TaintSource, String)>) -> Self {
-        Self { sources: source.into_iter().collect(), written: 0 }
+        let sources: Vec<_> = source.into_iter().collect();
+        Self { origins: vec![TaintOrigin::default(); sources.len()], sources, written: 0 }
     }
 
-    pub(super) fn add(&mut self, source: TaintSource, why: impl FnOnce() -> String) {
+    pub(super) fn add(&mut self, source: TaintSource, origin: TaintOrigin, why: impl FnOnce() -> String) {
         let is_known = self.sources.iter().any(|(known, _)| *known == source);
         let has_outside = || self.sources.iter().any(|(known, _)| matches!(known, TaintSource::Outside(_)));
         // Beyond the bound only what would end later than all the others is of interest.
@@ -103,6 +138,7 @@ impl Taint {
             || (matches!(source, TaintSource::Outside(_)) && !has_outside() && self.sources.len() < 2 * MAX_SOURCES);
         if !is_known && is_told {
             self.sources.push((source, why()));
+            self.origins.push(origin);
         }
     }
 
@@ -110,6 +146,10 @@ impl Taint {
     pub(super) fn event(&self) -> Option<serde_json::Value> {
         let (_, why) = self.sources.first()?;
         let sources: Vec<String> = self.sources.iter().map(|(source, _)| source.written()).collect();
-        Some(serde_json::json!({ "why": why, "sources": sources }))
+        let mut event = serde_json::json!({ "why": why, "sources": sources });
+        if self.origins.iter().any(|origin| *origin != TaintOrigin::default()) {
+            event["origins"] = self.origins.iter().map(|origin| serde_json::Value::Object(origin.data())).collect();
+        }
+        Some(event)
     }
 }

@@ -1,7 +1,7 @@
 //! Taints a turn, and takes over the taint of earlier turns of its conversation.
 
 use super::data::Turn;
-use super::taint::{ENTRY, TAINTED, TaintSource};
+use super::taint::{ENTRY, TAINTED, TaintOrigin, TaintSource};
 use crate::host::Host;
 use bub_config::Config;
 use bub_tape::{Draft, Entry, Lookup, Tape, json, tape_name};
@@ -22,14 +22,19 @@ const TYPED: u32 = 1;
 impl Turn {
     /// Taints the turn: from here on text of another author is in its context.
     pub fn taint(&self, source: TaintSource, why: impl FnOnce() -> String) {
-        self.audit(|audit| audit.taint.add(source, why));
+        self.taint_from(source, TaintOrigin::default(), why);
+    }
+
+    /// The same, with the place of the text on the tape.
+    pub fn taint_from(&self, source: TaintSource, origin: TaintOrigin, why: impl FnOnce() -> String) {
+        self.audit(|audit| audit.taint.add(source, origin, why));
     }
 
     /// Taints this turn with the sources that taint that turn.
     pub(super) fn share_taint_of(&self, other: &Self) {
-        let sources = other.audit(|audit| audit.taint.sources.clone());
-        for (source, why) in sources {
-            self.taint(source, || why);
+        let (sources, origins) = other.audit(|audit| (audit.taint.sources.clone(), audit.taint.origins.clone()));
+        for ((source, why), origin) in sources.into_iter().zip(origins) {
+            self.taint_from(source, origin, || why);
         }
     }
 
@@ -127,8 +132,8 @@ impl Turn {
                 break;
             }
             for source in lasting {
-                let why = source.earlier();
-                self.taint(source, || why);
+                let (why, origin) = (source.earlier(), origin_of(&event, &source));
+                self.taint_from(source, origin, || why);
             }
             break;
         }
@@ -163,7 +168,7 @@ impl Turn {
         // Zones say for themselves whether they are tainted.
         let tainted = entries.iter().find(|entry| entry.id < bound && says(entry) && !entry.is_section_anchor());
         if let Some(entry) = tainted {
-            self.taint(TaintSource::outside("earlier"), || {
+            self.taint_from(TaintSource::outside("earlier"), TaintOrigin::entry(entry.id), || {
                 format!("entry {} of an earlier part of this conversation holds text from outside", entry.id)
             });
         }
@@ -178,7 +183,7 @@ impl Turn {
     /// part of the conversation.
     pub(crate) fn taint_by_entry(&self, entry: &Entry) {
         if self.message.kind != MessageKind::Command && json::get(&entry.meta, TAINTED_MARK) == Some("true") {
-            self.taint(TaintSource::outside(ENTRY), || {
+            self.taint_from(TaintSource::outside(ENTRY), TaintOrigin::entry(entry.id), || {
                 format!("entry {} of a tape is in the conversation, and holds text from outside", entry.id)
             });
         }
@@ -205,6 +210,16 @@ pub async fn session_taint(host: &Arc<Host>, session: &str) -> bub_tape::Result<
         before = Some(event.id);
     }
     Ok(Some(TaintSource::outside("earlier").earlier()))
+}
+
+/// Where that source of such an event is on the tape; where it does not say so, the event itself.
+fn origin_of(event: &Entry, source: &TaintSource) -> TaintOrigin {
+    let data = json::get(&event.payload, "data").and_then(|data| serde_json::from_str::<serde_json::Value>(data).ok());
+    let data = data.unwrap_or_default();
+    let mut sources = data["sources"].as_array().into_iter().flatten();
+    let place = sources.position(|known| *known == source.written());
+    let origin = place.map(|place| TaintOrigin::parse(&data["origins"][place])).unwrap_or_default();
+    if origin == TaintOrigin::default() { TaintOrigin::entry(event.id) } else { origin }
 }
 
 /// The sources of such an event that still taint. One without sources was written by an earlier version.

@@ -88,7 +88,7 @@ function Timeline({ session, target, me }) {
     ]} />`;
   return html`<div class="view tape"><${Heading} tools=${tools}><${Others}>${clip(oneLine(titleOf(info), 100), 100)}</${Others}></${Heading}>
     <${Loaded} from=${outline}>${(value) => html`
-      <${Request} first=${first} second=${second} selectors=${me?.selectors ?? []} active=${me?.selector ?? ''} chosen=${chosen} other=${other}
+      <${Request} session=${session} version=${version} first=${first} second=${second} selectors=${me?.selectors ?? []} active=${me?.selector ?? ''} chosen=${chosen} other=${other}
         onChoose=${(name) => setChosen(name === me?.selector ? '' : name)} onOther=${setOther} prompt=${prompt} onPrompt=${setPrompt} />
       <${Kinds} outline=${value} kinds=${kinds} onChange=${setKinds} />
       ${value.last ? html`<${Entries} session=${session} outline=${value} kinds=${kinds} search=${search.trim()} target=${target} mark=${mark} open=${open}

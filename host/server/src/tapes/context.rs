@@ -5,6 +5,7 @@ use super::super::token::Bearer;
 use super::super::{Api, ApiError};
 use super::{by_name, by_session};
 use axum::Json;
+use bub_blame::Blame;
 use bub_runtime::error::Failure;
 use bub_runtime::hooks;
 use bub_runtime::host::Host;
@@ -62,6 +63,23 @@ pub(crate) async fn selection(
     fields.insert("session_id".to_owned(), json!(session));
     fields.insert("window_cut".to_owned(), json!(report.is_cut));
     Ok(Json(Value::Object(fields)))
+}
+
+/// `GET /v1/sessions/{session}/blame`: who wrote which bytes of the next model request.
+pub(crate) async fn blame(
+    Caller { api, bearer }: Caller,
+    PathName(session): PathName,
+    QueryParams(params): QueryParams<ContextParams>,
+) -> Result<Json<Blame>, ApiError> {
+    let (session, tape) = by_session(&api, &bearer, session).await?;
+    let _permit = api.scan_permit().await;
+    let host = api.gateway.host();
+    params.check(&host)?;
+    let trail = params.preview(&host, &bearer, &session, tape.name()).trail(&host).await.map_err(failed)?;
+    // Differences of long texts take a while.
+    let blamed = tokio::task::spawn_blocking(move || bub_blame::blame(&trail)).await;
+    let blamed = blamed.map_err(|error| ApiError::internal(&error.to_string()))?;
+    blamed.map(Json).map_err(|error| ApiError::internal(&error))
 }
 
 async fn context(

@@ -1,5 +1,6 @@
 //! `tape context`.
 
+use super::super::blame;
 use super::super::style::Style;
 use super::super::text::{self, WIDTH};
 use super::compare;
@@ -33,9 +34,25 @@ pub(super) struct Arguments {
     /// Next message of the user
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
-    /// Print one JSON array instead of one message per line
+    /// Show who wrote which part of the request
+    #[arg(long, conflicts_with = "against")]
+    blame: bool,
+    /// Print one JSON array instead of one message per line; with `--blame` one object
     #[arg(long)]
     json: bool,
+}
+
+impl Arguments {
+    /// `--blame` for that session.
+    pub(super) fn to_blame(
+        session: Option<&str>,
+        selector: Option<String>,
+        prompt: Option<String>,
+        json: bool,
+    ) -> Self {
+        let tape_arg = session.map_or_else(TapeArg::default, TapeArg::from_session);
+        Self { tape_arg, selector, against: None, prompt, blame: true, json }
+    }
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
@@ -47,6 +64,15 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         let compared = compare(arguments, &host, [one, other]).await;
         host.close().await;
         compare::print(&mut io::stdout().lock(), &compared?, arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.blame {
+        let selector = arguments.selector.as_deref();
+        let trail = preview(arguments, &host, selector, async |preview| Box::pin(preview.trail(&host)).await).await;
+        host.close().await;
+        let (trail, (store, tape)) = trail?;
+        blame::print(&mut io::stdout().lock(), &[trail], arguments.json)?;
+        keep_index(&*store, &tape).await;
         return Ok(ExitCode::SUCCESS);
     }
     let messages =

@@ -22,8 +22,8 @@ pub(super) struct TapeArg {
 }
 
 /// An existing tape.
-pub(super) struct ResolvedTape {
-    pub(super) tape: Tape,
+pub(in crate::cli) struct ResolvedTape {
+    pub(in crate::cli) tape: Tape,
     pub(super) location: TapeLocation,
     /// Its session, if it is known.
     pub(super) session: Option<String>,

@@ -4,7 +4,9 @@ use super::convert::{EVENTS, into_error};
 use super::request::Request;
 use super::response::ResponseRecorder;
 use super::spans;
+use super::trail::TrailRecorder;
 use crate::guest::bindings::exchange;
+use crate::guest::bindings::exported::before_llm_call::LlmRequest;
 use crate::guest::completion::Outcome;
 use crate::guest::handles::Sink;
 use crate::guest::{CallContext, Running, call};
@@ -12,7 +14,7 @@ use crate::hooks;
 use crate::hooks::LlmVerdict;
 use crate::host::{Allowance, Demand, RuntimeEvent};
 use crate::plugin::Plugin;
-use crate::turn::{Denial, DenialReason, Turn};
+use crate::turn::{Denial, DenialReason, Turn, by_plugin};
 use bub_model::Event;
 use bub_model::local_stream::LocalStream;
 use bub_permissions::Grant;
@@ -39,7 +41,11 @@ impl ModelCall {
     /// Asks the chain, the model and its fallbacks, and tells the observers how it ended.
     pub(super) async fn run(mut self, listener: mpsc::Sender<Outcome>) {
         let asked = self.request.model.clone();
-        match hooks::before_llm_call(&self.turn, self.depth, || self.request.shown()).await {
+        let mut trail = self.turn.keeps_trail().then(|| self.begin_trail());
+        let rewrote = |plugin: &Plugin, written: &LlmRequest| {
+            trail.iter_mut().for_each(|trail| trail.rewrote(&self.turn, plugin, written));
+        };
+        match hooks::before_llm_call(&self.turn, self.depth, || self.request.shown(), rewrote).await {
             Ok(LlmVerdict::Proceed) => {}
             Ok(LlmVerdict::Rewritten(written)) => {
                 if let Err(error) = self.request.rewrite(&self.turn, written) {
@@ -80,6 +86,9 @@ impl ModelCall {
                 return;
             }
         };
+        if let Some(trail) = trail {
+            self.turn.hand_over(trail.finish(&self.turn, &self.request));
+        }
         let (began, span) = (Instant::now(), spans::begin(&self));
         let mut response = ResponseRecorder::new(&self.turn, &self.caller, &listener);
         let ended = tokio::select! {
@@ -100,6 +109,14 @@ impl ModelCall {
         if let Err(error) = ended {
             let _ = listener.send(Err(error)).await;
         }
+    }
+
+    /// How the request was made so far: what the plugin was given, and what it made of that.
+    fn begin_trail(&self) -> TrailRecorder {
+        let Running { plugin, call } = &self.caller;
+        let mut trail = TrailRecorder::new(&self.turn, self.turn.context_of(&plugin.name));
+        trail.handed_over(&self.turn, Some(&by_plugin(plugin, call.name())), &self.request);
+        trail
     }
 
     /// Refuses when the day's tokens are used up: of all, of the plugin that calls, or of the caller whose message the turn

@@ -115,6 +115,28 @@ impl Request {
         })
     }
 
+    /// The same with marks in place of media.
+    pub(super) fn with_marks(&self, model: &str) -> bub_model::Request {
+        bub_model::Request {
+            model: Some(model.to_owned()),
+            messages: self.messages.iter().map(|message| message.object().clone()).collect(),
+            tools: self.tools.iter().map(|tool| tool.offer.spec.clone()).collect(),
+            max_tokens: self.max_tokens.map(u64::from),
+            options: self.options.clone(),
+            stream: true,
+        }
+    }
+
+    /// The tools, as the caller describes them and as a model is told of them.
+    pub(super) fn tools(&self) -> impl Iterator<Item = (&ToolSpec, &bub_model::ToolSpec)> {
+        self.tools.iter().map(|tool| (&tool.spec, &*tool.offer.spec))
+    }
+
+    /// Model, limits and options as members of a body.
+    pub(super) fn settings(&self, turn: &Turn) -> String {
+        super::trail::settings(turn, &self.model, self.max_tokens, self.options.as_deref())
+    }
+
     /// The longest answer in tokens, if the caller sets it.
     pub(super) fn max_tokens(&self) -> Option<u64> {
         self.max_tokens.map(u64::from)

@@ -90,11 +90,15 @@ impl Questions {
         let (asked_for, host) = (Arc::downgrade(turn), destination.to_string());
         let ask = async move {
             let _one = one.lock().await;
-            let (decision, by) = approval_board::ask(&scope, &session, &question).await.unzip();
+            let answer = approval_board::ask(&scope, &session, &question).await;
+            let decision = answer.as_ref().map(|answer| answer.decision);
             if let Some(turn) = asked_for.upgrade() {
                 let said = decision.map(ApprovalDecision::name);
-                let receipt = serde_json::json!({ "host": host, "effect": EFFECT, "decision": said, "by": by });
-                turn.receipt("approval", receipt);
+                let by = answer.map(|answer| answer.place);
+                turn.receipt(
+                    "approval",
+                    serde_json::json!({ "host": host, "effect": EFFECT, "decision": said, "by": by }),
+                );
             }
             if let Some(lasting @ (ApprovalDecision::Always | ApprovalDecision::Never)) = decision {
                 scope.host.approvals.keep([key], lasting == ApprovalDecision::Always);

@@ -8,10 +8,10 @@ use crate::hooks;
 use crate::hooks::ToolVerdict;
 use crate::imports::{spans, spill};
 use crate::plugin::{Plugin, Tool, check_json, contract, model_name, parse_json};
-use crate::turn::{DenialReason, Turn, TurnEvent};
+use crate::turn::{Decision, DenialReason, Turn, TurnEvent, by_plugin};
 use bub_permissions::Grant;
 use bub_types::Effect;
-use bub_types::hook::Call;
+use bub_types::hook::{Call, Hook};
 use bub_types::{Error, ErrorKind, MessageKind, ToolCall};
 use serde_json::Value;
 use std::sync::Arc;
@@ -46,21 +46,26 @@ async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<Str
     if let Some(gate) = turn.scope.absent_gate() {
         let error = Error::denied(format!("the gate `{gate}` is not there to allow it"));
         turn.denied_call(DenialReason::Gate, gate, &call.name, &error);
+        refused(turn, &call, ("gate", gate), &error);
         return Err(error);
     }
     let asked = call.clone();
+    turn.trail_call(&call);
     let (call, outcome) = match hooks::before_tool_call(turn, depth, call).await {
         ToolVerdict::Call(call, guest_closure) => {
             let outcome = decided(turn, depth, &call, guest_closure).await;
+            if let Ok(result) = &outcome {
+                turn.trail_result(&call, || by_tool(turn, &call), result);
+            }
             (call, outcome)
         }
-        ToolVerdict::Answered(outcome) => {
-            if let Err(error) = &outcome
-                && error.kind == ErrorKind::Denied
-            {
-                turn.denied_call(DenialReason::Gate, "", &asked.name, error);
+        ToolVerdict::Answered(outcome) => (asked, outcome),
+        ToolVerdict::Refused(plugin, error) => {
+            if error.kind == ErrorKind::Denied {
+                turn.denied_call(DenialReason::Gate, "", &asked.name, &error);
             }
-            (asked, outcome)
+            refused(turn, &asked, ("plugin", &plugin), &error);
+            (asked, Err(error))
         }
     };
     let result = hooks::after_tool_call(turn, depth, &call, outcome).await?;
@@ -70,10 +75,26 @@ async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<Str
         turn.record_result(plugin, tool, &call.arguments, &result);
     }
     let shown = spill::replace_new_messages(turn, &call.name, result).await;
+    turn.trail_result(&call, bub_blame::Source::host, &shown);
     if let Some((plugin, tool)) = tool {
         turn.record_shown_result(plugin, tool, &shown);
     }
     Ok(shown)
+}
+
+/// A plugin, or the absence of one, keeps a call from being made.
+fn refused(turn: &Turn, call: &ToolCall, (cause, plugin): (&'static str, &str), error: &Error) {
+    let plugins = vec![(plugin.to_owned(), error.message.clone())];
+    let mode = turn.approval_mode().to_string();
+    let decision = Decision { verdict: "deny", cause, mode, plugins, ..Decision::default() };
+    let owner = turn.tool(&call.name).map_or("", |(plugin, _)| plugin.name.as_str());
+    turn.decided((owner, call), &decision, turn.taint_facts(), Some(&error.message));
+}
+
+/// The source of what a tool answers.
+fn by_tool(turn: &Turn, call: &ToolCall) -> bub_blame::Source {
+    let source = turn.tool(&call.name).map(|(plugin, _)| by_plugin(plugin, Hook::Tools.name()));
+    source.unwrap_or_default().named(&call.name)
 }
 
 /// The call, if it may be made.

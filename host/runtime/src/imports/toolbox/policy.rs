@@ -6,7 +6,7 @@ use crate::flow::{self, Reach};
 use crate::guest::wasi::directories;
 use crate::imports::approvals::{Asker, about, consent};
 use crate::plugin::{Plugin, Tool, effect_name, model_name};
-use crate::turn::{DenialReason, TaintSource, Turn, asks_outside};
+use crate::turn::{Decision, DenialReason, TaintOrigin, TaintSource, Turn, asks_outside};
 use bub_config::Process;
 use bub_permissions::policy::commands::{RuleDecision, RuleVerdict};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, destructive, run_later};
@@ -27,13 +27,32 @@ pub(super) enum Allowed {
 }
 
 /// The host's own word, after the chain: it sees the arguments that the tool will get. `asking` are the plugins that want
-/// the owner to be asked.
+/// the owner to be asked. Whatever is more than a call of the owner's clean turn is written down.
 pub(super) async fn allowed(
     turn: &Arc<Turn>,
     depth: u32,
     (plugin, tool): (&Plugin, &Tool),
     (call, arguments): (&ToolCall, &Value),
+    asking: Vec<(String, String)>,
+) -> Result<Allowed, Error> {
+    let taint = turn.taint_facts();
+    let mut decision = Decision { plugins: asking.clone(), ..Decision::default() };
+    let outcome = judged(turn, depth, (plugin, tool), (call, arguments), asking, &mut decision).await;
+    let is_plain = matches!(decision.cause, "clean" | "reads" | "typed") && decision.answer.is_none();
+    if !(is_plain && outcome.is_ok()) {
+        let error = outcome.as_ref().err().map(|error| error.message.as_str());
+        turn.decided((&plugin.name, call), &decision, taint, error);
+    }
+    outcome
+}
+
+async fn judged(
+    turn: &Arc<Turn>,
+    depth: u32,
+    (plugin, tool): (&Plugin, &Tool),
+    (call, arguments): (&ToolCall, &Value),
     guest_closure: Vec<(String, String)>,
+    decided: &mut Decision,
 ) -> Result<Allowed, Error> {
     let config = &turn.scope.host.config;
     let channel = &turn.message.channel;
@@ -41,6 +60,8 @@ pub(super) async fn allowed(
     let is_typed = turn.is_typed(depth);
     let tainted = turn.tainted();
     let (policy, mode) = (&config.policy, turn.approval_mode());
+    (decided.mode, decided.effect) = (mode.to_string(), effect_name(tool.effect));
+    (decided.verdict, decided.cause) = ("deny", "strict");
     // A clean owner may mostly do everything, so that nothing has to be found out about the call.
     let mut flows = match (turn.principal(), &tainted, mode) {
         (Principal::Owner, None, ApprovalMode::Auto) | (Principal::Owner, _, ApprovalMode::All) => Vec::new(),
@@ -70,6 +91,21 @@ pub(super) async fn allowed(
         rule: rule.as_ref(),
     };
     let decision = decide(&input);
+    decided.verdict = match decision.verdict {
+        // A command that the owner typed is approved already.
+        _ if is_typed && turn.principal() == Principal::Owner && denied_by(rule.as_ref()).is_none() => "allow",
+        Verdict::Allow if askers.is_empty() => "allow",
+        Verdict::Allow | Verdict::Ask => "ask",
+        Verdict::Deny => "deny",
+    };
+    decided.cause = match decision.verdict {
+        Verdict::Ask | Verdict::Deny if decided.verdict == "allow" => "typed",
+        Verdict::Allow if !askers.is_empty() => "plugin",
+        _ => decision.cause.name(),
+    };
+    decided.effect = effect_name(decision.effect);
+    decided.flows = flows.iter().map(Flow::to_string).collect();
+    decided.rule = rule.as_ref().map(|rule| (rule.rule.clone(), rule.why.clone()));
     let mut offered = Vec::new();
     match decision.verdict {
         Verdict::Allow => {}
@@ -79,6 +115,7 @@ pub(super) async fn allowed(
         Verdict::Ask => {
             let is_spared = decide(&PolicyInput { taint: None, ..input }).verdict == Verdict::Allow;
             let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
+            decided.ends_with_trust = ends_with_trust;
             // A rule spares no question of a plugin.
             if let Some(rules) = rules.filter(|_| askers.is_empty()) {
                 offered = command_rules::offer(&rules.rules, turn, (plugin, tool), arguments, (&input, &flows));
@@ -122,17 +159,23 @@ pub(super) async fn allowed(
         }
     }
     let consented = consent(turn, (plugin, tool), decision.effect, call, askers, offered).await;
+    let consented = consented.map(|answer| decided.answer = answer).map_err(|(error, answer)| {
+        decided.answer = Some(answer);
+        error
+    });
     consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, error))?;
     // The answer of a command is shown to its sender, and is no part of the conversation.
     if is_typed {
         return Ok(allowed);
     }
     if tool.reads_outside {
-        turn.taint(TaintSource::outside(format!("tool:{}", tool.name)), || {
+        let source = TaintSource::outside(format!("tool:{}", tool.name));
+        turn.taint_from(source, TaintOrigin::call(call.id.as_ref()), || {
             format!("what `{}` read is text from outside, and is in the conversation", tool.name)
         });
     } else if shows_workspace(turn, plugin, tool) && !config.trusts(&turn.workspace) {
-        turn.taint(TaintSource::workspace(&turn.workspace), || {
+        let source = TaintSource::workspace(&turn.workspace);
+        turn.taint_from(source, TaintOrigin::call(call.id.as_ref()), || {
             format!("what `{}` read of this untrusted workspace is in the conversation", tool.name)
         });
     }

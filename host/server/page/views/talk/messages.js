@@ -3,6 +3,7 @@ import { html, useMemo, useState } from '../../lib/html.js';
 import { Markdown } from '../../lib/markdown.js';
 import { Button, Code, Icon, Menu, Others, Time, copy } from '../../lib/ui.js';
 import { bytes, duration, t, tn } from '../../lib/i18n.js';
+import { route } from '../../lib/route.js';
 import { clip, oneLine, pretty, visible } from '../../lib/text.js';
 import { timeOf } from '../../lib/turns.js';
 
@@ -117,8 +118,18 @@ export function Call({ call, isRunning }) {
       <span class="call-state">${state}${took !== undefined && html` · ${duration(took)}`}</span></summary>
     ${isOpen && html`<div class="call-body"><h3 class="label">${t('Arguments')}</h3><${Arguments} text=${call.args} />
       ${call.result && html`<h3 class="label">${isError ? t('Error') : t('Result')}</h3><${Code} text=${call.result.text} label=${t('Result')} max=${3000} />`}
-      ${call.failed && !call.result && html`<p class="is-error" dir="auto">${visible(clip(String(call.failed), 500))}</p>`}</div>`}
+      ${call.failed && !call.result && html`<p class="is-error" dir="auto">${visible(clip(String(call.failed), 500))}</p>`}
+      ${isError && call.id && html`<${Reasons} id=${call.id} />`}</div>`}
   </details>`;
+}
+
+/** Why a call was denied, once it is asked for. */
+function Reasons({ id }) {
+  const [found, setFound] = useState(null);
+  const [session] = route.value.parts;
+  if (!session) return null;
+  return found ? html`<${found.Why} session=${session} id=${id} />`
+    : html`<${Button} kind="quiet" onClick=${async () => setFound({ Why: (await import('../../lib/why.js')).default })}>${t('Why?')}</${Button}>`;
 }
 
 function gist(text) {

@@ -22,10 +22,10 @@ export function useSelection(session, selector, prompt, version) {
 }
 
 /**
- * @param {{first: object, second: object, selectors: string[], active: string, chosen: string, other: string|null,
+ * @param {{session: string, version: number, first: object, second: object, selectors: string[], active: string, chosen: string, other: string|null,
  *   onChoose: (name: string) => void, onOther: (name: string|null) => void, prompt: string, onPrompt: (text: string) => void}} props
  */
-export function Request({ first, second, selectors, active, chosen, other, onChoose, onOther, prompt, onPrompt }) {
+export function Request({ session, version, first, second, selectors, active, chosen, other, onChoose, onOther, prompt, onPrompt }) {
   const [isOpen, setOpen] = useState(false);
   const isNarrow = useNarrow();
   if (first.error?.isMissing) return html`<div class="request"><${Missing} what=${t('what the model sees')} /></div>`;
@@ -43,10 +43,18 @@ export function Request({ first, second, selectors, active, chosen, other, onCho
     </div>
     <${One} from=${first} isOpen=${isOpen} name=${chosen || active} />
     ${other && html`<${One} from=${second} isOpen=${isOpen} name=${other} />`}
+    ${isOpen && html`<${Sources} session=${session} selector=${chosen || null} prompt=${prompt} version=${version} />`}
     ${a && html`<p class="request-legend">${b ? html`<span><b>●</b> ${t('in both requests')}</span><span><b>◐</b> ${t('only with the first selector')}</span>
       <span><b>◑</b> ${t('only with the second selector')}</span>`
       : html`<span><b>●</b> ${t('in the next request')}</span>`}<span><b>○</b> ${t('left out')}</span>${b && html`<${Difference} a=${a} b=${b} />`}</p>`}
   </section>`;
+}
+
+/** Who wrote what of the request, once it is asked for: the texts are many. */
+function Sources(of) {
+  const [found, setFound] = useState(null);
+  return found ? html`<${found.Blame} ...${of} />`
+    : html`<${Button} kind="quiet" onClick=${async () => setFound({ Blame: (await import('./blame.js')).default })}>${t('Who wrote what')}</${Button}>`;
 }
 
 function Prompt({ value, onChange }) {
