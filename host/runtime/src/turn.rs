@@ -69,5 +69,5 @@ pub use subturn::Inner;
 pub use taint::{TAINTED, TaintOrigin, TaintSource};
 pub(crate) use tainting::TAINTED_MARK;
 pub use tainting::session_taint;
-pub use trail::{Making, TrailContext, TrailMessage, by_plugin};
+pub use trail::{Making, TRAILS, TrailContext, TrailMessage, by_plugin};
 pub use undoing::undo;

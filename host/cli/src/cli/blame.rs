@@ -5,9 +5,11 @@ mod print;
 pub(super) use print::print;
 
 use super::{tape, text};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use bub_blame::{RequestTrail, TrailSink};
 use bub_config::Config;
+use bub_recordings::{Recording, Store};
+use bub_runtime::turn::TRAILS;
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -75,9 +77,22 @@ pub(super) fn to_file(path: &Path) -> Result<TrailSink> {
 }
 
 /// The trails of a turn that was recorded.
-fn of_turn(_config: &Config, turn: &str) -> Result<Vec<RequestTrail>> {
+fn of_turn(config: &Config, turn: &str) -> Result<Vec<RequestTrail>> {
     let shown = text::line(turn);
-    bail!("no recording of turn `{shown}`; without a turn `bub-wasm blame` shows the next request of the session")
+    let listed = Store::new(config.recordings_dir()).find(&shown).with_context(|| {
+        format!("no recording of turn `{shown}`; without a turn `bub-wasm blame` shows the next request of the session")
+    })?;
+    let wrong = || format!("the recording of turn `{shown}` cannot be used");
+    let recording = Recording::read(&listed.file).map_err(|problem| anyhow!("{problem}")).with_context(wrong)?;
+    let mut trails = Vec::new();
+    for name in recording.manifest.objects.keys().filter(|name| name.starts_with(TRAILS)) {
+        let trail = recording.object(name).context("a request is missing from it").with_context(wrong)?;
+        trails.push(RequestTrail::parse(&trail.to_string()).map_err(anyhow::Error::msg).with_context(wrong)?);
+    }
+    if trails.is_empty() {
+        bail!("turn `{shown}` has asked no model");
+    }
+    Ok(trails)
 }
 
 fn of_file(path: &Path) -> Result<Vec<RequestTrail>> {

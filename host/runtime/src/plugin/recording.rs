@@ -16,7 +16,7 @@ pub use call::{FORMAT, ImportCall, RecordedCall};
 pub use files::{Directory, FileEntry, Found, RecordedFiles};
 pub use play::{Playback, Played};
 pub use record::{Recorded, Recorder};
-pub use turn::{CallPlace, TurnRecorder};
+pub use turn::{CallPlace, LateValue, TurnRecorder};
 pub use writer::Writer;
 
 use super::fault::FaultKind;

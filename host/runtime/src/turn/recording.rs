@@ -5,11 +5,12 @@ use crate::error::Failure;
 use crate::host::Host;
 use bub_config::RecordMode;
 use bub_recordings::{Limits, Store, TurnRecord};
-use bub_tape::tape_name;
+use bub_tape::{Note, tape_name};
 use bub_types::is_ephemeral;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 /// The version of the program, for recordings.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
@@ -20,10 +21,16 @@ fn recordings(host: &Host) -> Store {
 }
 
 impl Turn {
-    /// Adds a value to the recording of the turn, if it is recorded.
-    pub fn record_object(&self, name: &str, value: impl FnOnce() -> Value) {
+    /// Whether it may be recorded.
+    pub(super) fn is_collected(&self) -> bool {
+        self.scope.recorder.is_some()
+    }
+
+    /// Adds a value, which holds about that many bytes, to the recording of the turn, if it is recorded. The value is made
+    /// behind the answer.
+    pub(super) fn record_object(&self, name: String, bytes: usize, value: impl FnOnce() -> Value + Send + 'static) {
         if let Some(recorder) = &self.scope.recorder {
-            recorder.add_object(name, value());
+            recorder.add_object(name, bytes, Box::new(value));
         }
     }
 
@@ -58,20 +65,28 @@ impl Turn {
             started_ms: self.started.timestamp().as_millisecond(),
             failure: failure.map(ToString::to_string),
             calls,
-            objects,
+            ..TurnRecord::default()
         };
-        let (session, writer) = (&self.session_id, host.clone());
-        if !host.recordings.writer.submit(recorder.bytes(), move || write(&writer, turn)) {
+        let (session, writer, runtime) = (&self.session_id, host.clone(), Handle::current());
+        let job = move || {
+            let objects = objects.into_iter().map(|(name, value)| (name, value())).collect();
+            write(&writer, &runtime, TurnRecord { objects, ..turn });
+        };
+        if !host.recordings.writer.submit(recorder.bytes(), job) {
             tracing::warn!("a turn of session `{session}` is not recorded: too many wait to be written");
         }
     }
 }
 
-fn write(host: &Arc<Host>, turn: TurnRecord) {
+fn write(host: &Arc<Host>, runtime: &Handle, turn: TurnRecord) {
     let store = recordings(host);
     match store.write(turn, PROGRAM, &|text| host.config.redact(text)) {
         Ok(written) => {
             host.recordings.announce(&written);
+            let note = Note::Recording { turn: written.name, digest: written.digest };
+            if let Err(error) = runtime.block_on(host.note(&written.folder, note)) {
+                tracing::warn!("a recording is not on the chain of its session: {error}");
+            }
             let settings = &host.config.recordings;
             let max_age = Duration::from_secs(settings.days.saturating_mul(24 * 3600));
             host.recordings.prune(&store, written.bytes, Limits { max_bytes: settings.max_bytes, max_age });

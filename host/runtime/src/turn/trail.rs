@@ -104,6 +104,14 @@ impl Making {
     }
 }
 
+/// What the names of trails in recordings begin with.
+pub const TRAILS: &str = "request/";
+
+/// The name of a trail in the recording of its turn.
+fn trail_name(turn: &str, request: u32) -> String {
+    format!("{TRAILS}{turn}/{request:05}")
+}
+
 /// A plugin in a hook, as a source.
 pub fn by_plugin(plugin: &Plugin, hook: &str) -> Source {
     Source::plugin(&plugin.name, &plugin.digest, hook)
@@ -112,7 +120,7 @@ pub fn by_plugin(plugin: &Plugin, hook: &str) -> Source {
 impl Turn {
     /// Whether the making of its requests is kept.
     pub fn keeps_trail(&self) -> bool {
-        self.trails().is_some()
+        self.trails().is_some() || self.is_collected()
     }
 
     /// Who wants them: what asks for a preview, or all of the host's turns.
@@ -124,8 +132,11 @@ impl Turn {
     /// Hands a finished trail over.
     pub fn hand_over(&self, trail: RequestTrail) {
         if let Some(sink) = self.trails() {
-            sink(trail);
+            sink(trail.clone());
         }
+        // Parts and stages share their texts with the body, or are about as long.
+        let (name, bytes) = (trail_name(&trail.turn, trail.request), trail.body.len().saturating_mul(2));
+        self.record_object(name, bytes, move || serde_json::to_value(&trail).unwrap_or_default());
     }
 
     /// The number of the next request, from 1.

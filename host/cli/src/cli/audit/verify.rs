@@ -6,6 +6,7 @@ use super::selection::{Selection, store, title};
 use anyhow::{Context, Result};
 use bub_audit::{AuditFolder, Fault, Report, SignedHead, check_witness};
 use bub_config::{Config, Witness};
+use bub_recordings::{Recording, Store};
 use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -36,6 +37,7 @@ struct Signed {
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let signed = signed(arguments, &config)?;
+    let recordings = Store::new(config.recordings_dir());
     let known: BTreeSet<String> = signed.heads.heads.iter().map(|head| head.tape.clone()).collect();
     let known: Vec<String> = known.into_iter().collect();
     let location = TapeLocation::open(config, workspace).await?;
@@ -46,11 +48,17 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     for tape in tapes {
         let heads = signed.heads.of(&tape);
         let report = bub_audit::verify(&*store(&location)?, &tape, &heads).await?;
-        is_wrong |= !report.faults.is_empty();
+        let changed = changed(&recordings, &report);
+        is_wrong |= !report.faults.is_empty() || !changed.is_empty();
         let witnessed = signed.witnessed.as_ref().map(|witnessed| witnessed.get(&tape));
         match arguments.json {
-            true => rows.push(as_json(&report, heads.last(), witnessed)),
-            false => print(&mut out, &title(&location, &tape).await, &report, heads.last(), witnessed)?,
+            true => rows.push(as_json(&report, &changed, heads.last(), witnessed)),
+            false => {
+                print(&mut out, &title(&location, &tape).await, &report, heads.last(), witnessed)?;
+                for recording in changed {
+                    writeln!(out, "  tampered: recording `{recording}` was changed after it was written")?;
+                }
+            }
         }
     }
     if arguments.json {
@@ -62,6 +70,26 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         }
     }
     Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The recordings of turns that are not those that the chain names. One that is gone was removed by its bounds, or with an
+/// erased entry.
+fn changed(recordings: &Store, report: &Report) -> Vec<String> {
+    let digests: HashMap<&str, &str> =
+        report.recordings.iter().map(|mark| (mark.turn.as_str(), mark.digest.as_str())).collect();
+    if digests.is_empty() {
+        return Vec::new();
+    }
+    let mut listed = recordings.list(Some(&report.tape));
+    listed.retain(|listed| {
+        let chained = digests.get(listed.name.as_str());
+        // The digest of the whole file stands in its manifest's line, and is checked when it is read.
+        let is_same = |digest: &&str| {
+            Recording::read(&listed.file).is_ok_and(|found| found.digest == **digest && found.problem.is_none())
+        };
+        chained.is_some_and(|digest| !is_same(digest))
+    });
+    listed.into_iter().map(|listed| listed.name).collect()
 }
 
 /// Reads keys, heads and, if it is at hand, the list of the witness.
@@ -115,7 +143,12 @@ fn print(
     Ok(())
 }
 
-fn as_json(report: &Report, signed: Option<&SignedHead>, witnessed: Option<Option<&SignedHead>>) -> serde_json::Value {
+fn as_json(
+    report: &Report,
+    changed: &[String],
+    signed: Option<&SignedHead>,
+    witnessed: Option<Option<&SignedHead>>,
+) -> serde_json::Value {
     let head = |head: Option<&SignedHead>| head.map(|head| json!({ "seq": head.seq, "at": head.at, "key": head.key }));
     json!({
         "tape": report.tape,
@@ -126,6 +159,7 @@ fn as_json(report: &Report, signed: Option<&SignedHead>, witnessed: Option<Optio
         "signed": head(signed),
         "witnessed": witnessed.map(head),
         "recordings": report.recordings,
+        "changed_recordings": changed,
         "faults": report.faults.iter().map(fault_json).collect::<Vec<_>>(),
     })
 }

@@ -36,7 +36,7 @@ struct Collected {
     calls: Vec<Collecting>,
     /// The turn as the latest call saw it.
     snapshot: Shared,
-    objects: BTreeMap<String, Value>,
+    objects: BTreeMap<String, LateValue>,
     is_over: bool,
 }
 
@@ -48,6 +48,9 @@ struct Collecting {
     parent: Option<u64>,
     snapshot: Shared,
 }
+
+/// A value that the thread that writes makes, so that the turn does not wait for it.
+pub type LateValue = Box<dyn FnOnce() -> Value + Send>;
 
 /// Where a call belongs: its turn, and how many others it is nested in.
 #[derive(Debug, Clone, Default)]
@@ -125,15 +128,15 @@ impl TurnRecorder {
         self.bytes.load(Ordering::Relaxed).min(MAX_BYTES)
     }
 
-    /// Adds a further value to the recording of the turn, in place of an earlier one of that name.
-    pub fn add_object(&self, name: &str, value: Value) {
-        if self.charge(weight(&value)) {
-            self.collected.lock().objects.insert(name.to_owned(), value);
+    /// Adds a further value, which holds about that many bytes, to the recording of the turn.
+    pub fn add_object(&self, name: String, bytes: usize, value: LateValue) {
+        if self.charge(bytes) {
+            self.collected.lock().objects.insert(name, value);
         }
     }
 
     /// Ends the collection: the calls, and the further values. Calls that still run are cancelled ones.
-    pub fn finish(&self) -> (Vec<CallRecord>, BTreeMap<String, Value>) {
+    pub fn finish(&self) -> (Vec<CallRecord>, BTreeMap<String, LateValue>) {
         let collected = {
             let mut collected = self.collected.lock();
             std::mem::replace(&mut *collected, Collected { is_over: true, ..Collected::default() })
