@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use applied::{Applied, AppliedVersion, HomeLock, key};
 use bub_config::{Config, Section};
 use bub_postgres::{Database, NewPlugin, PluginKind, PluginRow, PluginTable, PluginVersion};
+use bub_registry::Lock;
 use bub_types::plugin_name::check_name;
 use bub_types::text::one_line;
 use std::collections::BTreeMap;
@@ -160,6 +161,11 @@ impl SharedPlugins {
         if digest_of(&file(config, name)).is_ok_and(|digest| digest == *expected) {
             return Ok(None);
         }
+        // The lock is this home's own: a version that it does not know would take the place of one that is loaded.
+        ensure!(
+            !config.trust.requires(name) || Lock::read(&config.home)?.entry(name, expected).is_some(),
+            "it needs a signature, by `[trust]` of config.toml: install it here by `bub-wasm plugin add`"
+        );
         let bytes = self.table.file(expected, MAX_FILE).await?;
         let bytes = bytes.with_context(|| {
             let host = one_line(&row.host);

@@ -42,6 +42,8 @@ fn a_plugin_is_published_added_upgraded_and_rolled_back_with_its_signer_and_gran
     assert_eq!((entry.digest, entry.grants), (Digest::of(&first).hex().to_owned(), vec![HOOK.to_owned()]));
     assert_eq!((entry.signer.as_deref(), entry.signer_name), (Some(public.as_str()), None));
     assert!(does(&home, ["outdated"]).contains("notes 1.0.0 is the newest version"));
+    let said = does(&home, ["inspect", "notes"]);
+    assert!(said.contains(&format!("source: {to}:1.0.0\nsigned by key ")), "{said}");
 
     // A version with the same wants keeps its grants; one with more asks.
     trust(&home, "acme", &public);

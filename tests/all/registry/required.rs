@@ -180,7 +180,7 @@ fn an_upload_takes_the_place_of_no_signed_plugin() {
     let upload = |why: &str| {
         let serve = serve(&home, &model);
         let inspect = serve.ask("POST", "/v1/plugins/inspect?name=notes");
-        inspect.header("content-type", "application/wasm").body(&second).send().ok();
+        inspect.header("content-type", "application/wasm").body(second.clone()).send().ok();
         serve.ask("POST", "/v1/plugins/notes/add").json(&json!({ "digest": digest })).send().refused(400, why);
     };
     upload("needs a signature");

@@ -81,7 +81,10 @@ async fn a_private_registry_takes_credentials_that_may_go_there() {
     let bound = Credentials::new(format!("me:{PASSWORD}"), |_, _| anyhow::bail!("the secret is not bound to it"));
     let error = registry(&server, Some(bound)).await.publish(&publication).await.expect_err("not bound").to_string();
     assert_eq!(error, "the secret is not bound to it");
-    let right = Credentials::new(format!("me:{PASSWORD}"), |host, _| Ok(assert_eq!(host, "127.0.0.1")));
+    let right = Credentials::new(format!("me:{PASSWORD}"), |host, _| {
+        assert_eq!(host, "127.0.0.1");
+        Ok(())
+    });
     let registry = registry(&server, Some(right)).await;
     assert!(!registry.publish(&publication).await.expect("it is pushed").was_there);
     let found = registry.describe(&reference(&server, "1.0.0")).await.expect("it is there");

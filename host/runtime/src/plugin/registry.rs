@@ -187,6 +187,7 @@ impl RegistryEntry {
             ReadOutcome::Unfinished => return Ok(false),
         };
         self.fingerprint = Some(fingerprint);
+        self.gate = Some(gate.clone());
         let digest = digest(&bytes);
         let settings = match found.source {
             Source::Workspace => match with.grants.trusted(&digest) {
@@ -199,7 +200,6 @@ impl RegistryEntry {
             },
             _ => with.config.plugin(&found.name),
         };
-        self.gate = Some(gate.clone());
         gate.admit(&found.name, &digest, &bytes)?;
         let load_settings = Some(LoadSettings::for_file(with, found, &settings));
         if let Some(LoadOutcome::Plugin(plugin)) = &self.latest

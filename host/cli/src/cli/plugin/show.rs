@@ -4,10 +4,11 @@ use super::gate;
 use super::report;
 use anyhow::Result;
 use bub_permissions::{Grant, shell_word};
+use bub_registry::{Lock, Signer};
 use bub_runtime::host::Host;
 use bub_runtime::host::grant_edit::given;
 use bub_runtime::imports::grant_risk;
-use bub_runtime::plugin::{Plugin, PluginSet, grant_command};
+use bub_runtime::plugin::{Plugin, PluginSet, Source, grant_command};
 use bub_types::text::one_line;
 use std::io::Write;
 
@@ -50,10 +51,27 @@ pub(super) fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Re
     Ok(())
 }
 
+/// Where the plugin came from and who has signed it, by plugins.lock.
+fn origin(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Result<()> {
+    let Ok(lock) = Lock::read(&host.config.home) else { return Ok(()) };
+    let Some(entry) = lock.entry(&plugin.name, &plugin.digest).filter(|_| plugin.source == Source::User) else {
+        return Ok(());
+    };
+    writeln!(out, "source: {}", one_line(&entry.source))?;
+    match entry.signer() {
+        Some(key) => {
+            let name = host.config.trust.find(key.id()).map(|(name, ..)| name.to_owned());
+            Ok(writeln!(out, "signed by {}", Signer { key, name }.shown())?)
+        }
+        None => Ok(writeln!(out, "not signed")?),
+    }
+}
+
 pub(super) fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Result<()> {
     writeln!(out, "{}{} ({})", plugin.name, report::version(plugin), plugin.source.name())?;
     report::about(out, plugin)?;
     writeln!(out, "digest: {}", plugin.digest)?;
+    origin(out, host, plugin)?;
     if let Some(gate) = gate::of(plugin) {
         writeln!(out, "gate (`on_fault = \"deny\"`): {gate}")?;
     }
