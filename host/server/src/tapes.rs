@@ -5,6 +5,7 @@
 mod archive;
 mod candidates;
 mod context;
+mod durations;
 mod export;
 mod fork;
 mod outline;

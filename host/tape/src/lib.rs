@@ -80,7 +80,10 @@ pub use lock::Queues;
 pub use lookup::Lookup;
 pub use media::{MAX_SENT, Media, told};
 pub use memory::MemoryStore;
-pub use name::{CHAIN, HOST_SIDECARS, RECEIPTS, check_tape_name, family, is_listed, is_workspace_tape, sidecar_name, tape_name, workspace_tape_name};
+pub use name::{
+    CHAIN, HOST_SIDECARS, RECEIPTS, check_tape_name, family, is_listed, is_workspace_tape, sidecar_name, tape_name,
+    workspace_tape_name,
+};
 pub use network::network_file_system;
 pub use note::Note;
 pub use position::Position;

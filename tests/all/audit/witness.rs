@@ -5,6 +5,7 @@ use crate::home;
 use bub_tests::Home;
 use bub_tests::listener::{Listener, response};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,11 +64,9 @@ fn a_witness_that_is_away_holds_up_no_turn_and_gets_everything_later() {
         "[audit]\nwitness = \"{}/heads\"\n[audit.witness_headers]\nauthorization = \"Bearer {{{{secret:witness}}}}\"",
         listener.base()
     ));
-    fs::write(
-        home.bub_home().join("secrets.toml"),
-        format!("[witness]\nvalue = \"topsecret\"\nhosts = [\"{}\"]\n", "127.0.0.1"),
-    )
-    .expect("a file");
+    let secrets = home.bub_home().join("secrets.toml");
+    fs::write(&secrets, "[witness]\nvalue = \"topsecret\"\nhosts = [\"127.0.0.1\"]\n").expect("a file");
+    fs::set_permissions(&secrets, fs::Permissions::from_mode(0o600)).expect("its rights can be set");
     home.run(["one"]).finish().answers();
     let doctor = home.bub(["doctor"]).finish();
     assert!(doctor.stdout.contains("has not taken the signed heads since"), "{doctor}");
