@@ -11,6 +11,7 @@ const NAMES: [(&str, &str); 11] = [
     ("mcp.*.headers.*", "mcp.NAME.headers.HEADER"),
     ("mcp.*.effects.*", "mcp.NAME.effects.TOOL"),
     ("mcp.*", "mcp.NAME"),
+    ("audit.witness_headers.*", "audit.witness_headers.HEADER"),
     ("telemetry.headers.*", "telemetry.headers.HEADER"),
     ("telemetry.resource.*", "telemetry.resource.ATTRIBUTE"),
     ("prices.models.*", "prices.models.MODEL"),
