@@ -2,6 +2,7 @@
 
 use super::{SESSION, audit, bash, is_tampered, is_whole};
 use crate::home;
+use bub_test_support::postgres::Postgres;
 use bub_tests::{Home, tape};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -128,4 +129,21 @@ fn turns_of_two_processes_at_once_are_one_chain_each() {
     for tape in verified["tapes"].as_array().expect("tapes") {
         assert_eq!(tape["unchained"], 0, "{verified:#}");
     }
+}
+
+#[test]
+fn tapes_in_postgresql_have_a_chain_if_it_is_turned_on() {
+    let Some(postgres) = Postgres::shared() else { return };
+    let home = home();
+    home.configure(&format!("tape_store = {:?}\n[audit]\nchain = true\nreceipts = true", postgres.database()));
+    home.run([bash("true").as_str(), "--allow", "run"]).finish().answers();
+    home.run(["two"]).finish().answers();
+    let verified = is_whole(&home);
+    assert_eq!(verified["tapes"][0]["unchained"], 0, "{verified:#}");
+    assert!(verified["tapes"][0]["entries"].as_u64().is_some_and(|entries| entries > 10), "{verified:#}");
+    does(&home, &["tape", "reset", "--session", SESSION, "--yes"]);
+    is_whole(&home);
+    home.run(["three"]).finish().answers();
+    let verified = is_whole(&home);
+    assert_eq!(verified["tapes"][0]["unchained"], 0, "{verified:#}");
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use bub_config::typed_keys;
 
 /// Placeholders for names that users choose.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 12] = [
     ("mcp.*.env.*", "mcp.NAME.env.VARIABLE"),
     ("mcp.*.headers.*", "mcp.NAME.headers.HEADER"),
     ("mcp.*.effects.*", "mcp.NAME.effects.TOOL"),
