@@ -54,7 +54,8 @@ pub fn by_session(tapes: BTreeMap<String, Vec<Value>>) -> BTreeMap<String, Vec<V
         .collect()
 }
 
-/// The tapes of a directory, by name. Its other files (locks, journals) are not tapes.
+/// The tapes of a directory, by name. Its other files (locks, journals) are not tapes, and of the host's evidence (receipts,
+/// chains) the original knows nothing.
 #[track_caller]
 pub fn all(dir: &Path) -> BTreeMap<String, Vec<Value>> {
     let Ok(files) = fs::read_dir(dir) else {
@@ -65,7 +66,9 @@ pub fn all(dir: &Path) -> BTreeMap<String, Vec<Value>> {
         let path = file.expect("the directory can be listed").path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
             let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a tape's name is ASCII");
-            tapes.insert(name.to_owned(), read(&path));
+            if !name.ends_with("__sidecar__receipts") && !name.ends_with("__sidecar__chain") {
+                tapes.insert(name.to_owned(), read(&path));
+            }
         }
     }
     tapes

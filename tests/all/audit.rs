@@ -4,7 +4,7 @@ mod legitimate;
 mod witness;
 
 use crate::home;
-use bub_tests::{Answer, Finished, Home, Server, tape};
+use bub_tests::{Answer, Finished, Home, Serve, Server, tape};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -84,6 +84,31 @@ fn a_turn_leaves_receipts_of_what_it_did_outside() {
     let text = fs::read_to_string(home.sidecar_file(SESSION, "receipts")).expect("receipts");
     assert!(!text.contains("exit 3") && !text.contains("two > notes"), "{text}");
     assert_eq!(is_whole(&home)["tampered"], false);
+}
+
+#[test]
+fn a_client_learns_from_receipts_how_long_calls_took() {
+    let home = home();
+    let server = Server::new([
+        Answer::tool_call("fs_read", r#"{"path": "notes.txt"}"#),
+        Answer::text("done"),
+        Answer::text("no call"),
+    ]);
+    let run = home.bub(["serve", "--listen", "127.0.0.1:0"]).model(&server);
+    let serve = Serve::start(run, &home.bub_home());
+    let ask = |text: &str| {
+        serve.post("/v1/turns", &json!({ "session_id": "http:a", "content": text }));
+    };
+    ask("read");
+    let page = serve.get("/v1/sessions/http:a/entries");
+    let calls = page["entries"].as_array().expect("entries").iter().find(|entry| entry["kind"] == "tool_call");
+    let id = calls.expect("a call")["payload"]["calls"][0]["id"].as_str().expect("an id").to_owned();
+    let took = page["durations"][&id].as_u64();
+    assert!(took.is_some_and(|took| took < 60_000), "{page:#}");
+    let last = page["entries"].as_array().and_then(|entries| entries.last()).expect("entries")["id"].clone();
+    ask("hello");
+    let page = serve.get(&format!("/v1/sessions/http:a/entries?after={last}"));
+    assert!(page.get("durations").is_none(), "{page:#}");
 }
 
 #[test]

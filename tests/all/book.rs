@@ -41,6 +41,7 @@ pages! {
     guide_rules: "docs/src/guide/rules.md",
     guide_undo: "docs/src/guide/undo.md",
     guide_backup: "docs/src/guide/backup.md",
+    guide_audit: "docs/src/guide/audit.md",
     guide_channels: "docs/src/guide/channels.md",
     guide_configuration: "docs/src/guide/configuration.md",
     guide_context: "docs/src/guide/context.md",

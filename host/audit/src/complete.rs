@@ -1,7 +1,5 @@
 //! The chain of a tape with all that it did not have: on demand, since it reads the whole tape.
 
-use std::collections::BTreeSet;
-
 use bub_tape::{CHAIN, Result, Store, check_tape_name, sidecar_name};
 
 use super::layer::{ChainedStore, Head, of};
@@ -53,26 +51,24 @@ impl ChainedStore {
 async fn gaps(store: &dyn Store, tape: &str) -> Result<Vec<Range>> {
     let name = sidecar_name(tape, CHAIN)?;
     let mut gaps: Vec<Range> = Vec::new();
-    let mut found: BTreeSet<(String, u64)> = BTreeSet::new();
     let mut after = 0;
     loop {
         let page = store.read(&name, after, MAX_SUMS).await?;
         let Some(last) = page.last() else { break };
         after = last.id;
-        for sealed in page.iter().filter_map(Sealed::parse) {
-            gaps.extend(sealed.record.skipped);
-            for span in sealed.record.found {
-                let is_within = |gap: &&Range| gap.part == span.part && gap.from < span.first && span.first <= gap.to;
-                if gaps.iter().any(|gap| is_within(&gap)) {
-                    found.insert((span.part, span.first));
+        for Sealed { record, .. } in page.iter().filter_map(Sealed::parse) {
+            gaps.retain(|gap| !record.cleared.contains(&gap.part));
+            gaps.extend(record.skipped);
+            // A gap is filled from its beginning.
+            for span in &record.found {
+                let is_within =
+                    |gap: &&mut Range| gap.part == span.part && gap.from < span.first && span.first <= gap.to;
+                if let Some(gap) = gaps.iter_mut().find(is_within) {
+                    gap.from = span.first + (span.sums.len() as u64).saturating_sub(1);
                 }
             }
         }
     }
-    // A gap is filled from its beginning, all of it.
-    gaps.retain(|gap| {
-        let first = (gap.part.clone(), gap.from + 1);
-        found.range(first..).next().is_none_or(|(part, id)| *part != gap.part || *id > gap.to)
-    });
+    gaps.retain(|gap| gap.from < gap.to);
     Ok(gaps)
 }

@@ -6,6 +6,7 @@ mod archive;
 mod candidates;
 mod context;
 mod decisions;
+mod durations;
 mod export;
 mod fork;
 mod outline;

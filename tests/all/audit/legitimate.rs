@@ -2,9 +2,13 @@
 
 use super::{SESSION, audit, bash, is_tampered, is_whole};
 use crate::home;
+use bub_test_support::postgres::Postgres;
 use bub_tests::{Home, tape};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+
+/// A turn that writes to the tape of the workspace, which its sessions share.
+const REMEMBER: &str = r#"TOOL:memory.add {"content": "three", "scope": "workspace"}"#;
 
 fn tape_name(home: &Home) -> String {
     let file = home.tape_file(SESSION);
@@ -19,8 +23,8 @@ fn does(home: &Home, arguments: &[&str]) {
 #[test]
 fn tape_commands_leave_a_tape_that_verifies() {
     let home = home();
-    for text in ["one", "two", ",memory.remember three"] {
-        home.run([text]).finish();
+    for text in ["one", "two", REMEMBER] {
+        home.run([text, "--allow", "write"]).finish().answers();
     }
     is_whole(&home);
     let name = tape_name(&home);
@@ -34,7 +38,7 @@ fn tape_commands_leave_a_tape_that_verifies() {
         &["tape", "fork", &name, "--to", "copy"],
         &["tape", "erase", &name, &id, "--yes"],
         &["tape", "gc"],
-        &["tape", "reset", &name],
+        &["tape", "reset", &name, "--yes"],
     ] {
         does(&home, command);
         is_whole(&home);
@@ -42,7 +46,7 @@ fn tape_commands_leave_a_tape_that_verifies() {
         assert_eq!(is_whole(&home)["tampered"], false, "after {command:?}");
     }
     home.run(["more", "--session", "copy"]).finish().answers();
-    does(&home, &["tape", "reset", "--discard", &name]);
+    does(&home, &["tape", "reset", "--discard", "--yes", &name]);
     is_whole(&home);
 }
 
@@ -50,7 +54,7 @@ fn tape_commands_leave_a_tape_that_verifies() {
 fn a_store_that_was_copied_verifies_and_goes_on() {
     let home = home();
     home.run(["one"]).finish().answers();
-    does(&home, &["store", "copy", "--from", "files", "--to", "sqlite:tapes.db"]);
+    does(&home, &["store", "copy", "files", "sqlite:tapes.db"]);
     home.configure("tape_store = \"sqlite:tapes.db\"");
     let verified = is_whole(&home);
     assert_eq!(verified["tapes"][0]["unchained"], 0, "{verified:#}");
@@ -112,8 +116,10 @@ fn a_turn_that_was_cut_off_and_recovered_verifies() {
 fn turns_of_two_processes_at_once_are_one_chain_each() {
     let home = home();
     home.run(["one"]).finish().answers();
-    let runs: Vec<_> =
-        ["a", "b", "c"].iter().map(|session| home.run([",memory.remember x", "--session", session]).start()).collect();
+    let runs: Vec<_> = ["a", "b", "c"]
+        .iter()
+        .map(|session| home.run([REMEMBER, "--session", session, "--allow", "write"]).start())
+        .collect();
     let same: Vec<_> = ["two", "three"].iter().map(|text| home.run([*text]).start()).collect();
     for run in runs.into_iter().chain(same) {
         let finished = run.finish();
@@ -123,4 +129,21 @@ fn turns_of_two_processes_at_once_are_one_chain_each() {
     for tape in verified["tapes"].as_array().expect("tapes") {
         assert_eq!(tape["unchained"], 0, "{verified:#}");
     }
+}
+
+#[test]
+fn tapes_in_postgresql_have_a_chain_if_it_is_turned_on() {
+    let Some(postgres) = Postgres::shared() else { return };
+    let home = home();
+    home.configure(&format!("tape_store = {:?}\n[audit]\nchain = true\nreceipts = true", postgres.database()));
+    home.run([bash("true").as_str(), "--allow", "run"]).finish().answers();
+    home.run(["two"]).finish().answers();
+    let verified = is_whole(&home);
+    assert_eq!(verified["tapes"][0]["unchained"], 0, "{verified:#}");
+    assert!(verified["tapes"][0]["entries"].as_u64().is_some_and(|entries| entries > 10), "{verified:#}");
+    does(&home, &["tape", "reset", "--session", SESSION, "--yes"]);
+    is_whole(&home);
+    home.run(["three"]).finish().answers();
+    let verified = is_whole(&home);
+    assert_eq!(verified["tapes"][0]["unchained"], 0, "{verified:#}");
 }

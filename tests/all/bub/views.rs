@@ -82,8 +82,9 @@ fn a_turn_without_memory_writes_no_section() {
         home.run([line]).model(&server).finish().says("[cli:local]\nyes\n");
     }
     let files = fs::read_dir(home.tapes_dir()).expect("it is there").flatten();
-    let tapes: Vec<PathBuf> =
-        files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
+    let evidence = ["receipts", "chain"].map(|sidecar| home.sidecar_file(SESSION, sidecar));
+    let is_tape = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl") && !evidence.contains(path);
+    let tapes: Vec<PathBuf> = files.map(|file| file.path()).filter(is_tape).collect();
     assert_eq!(tapes, [home.tape_file(SESSION)]);
     assert_eq!(anchors(&home), ["session/start"]);
 }

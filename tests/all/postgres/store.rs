@@ -88,7 +88,7 @@ fn a_conversation_goes_on_in_the_copy_of_its_store_and_in_the_copy_of_that() {
     let copy = |from: &str, to: &str| home.bub(["store", "copy", from, to]).finish();
     let first = copy("files", &address);
     assert_eq!(first.code, Some(0), "{first}");
-    assert!(first.stdout.contains(" of 1 tape, 0 sidecars and 1 archive: all are the same\n"), "{first}");
+    assert!(first.stdout.contains(" of 1 tape, 3 sidecars and 3 archives: all are the same\n"), "{first}");
     assert!(first.stdout.ends_with(&format!("`tape_store = \"{address}\"` in config.toml uses the copy\n")), "{first}");
     let again = copy("files", &address);
     assert!(again.stdout.starts_with("wrote 0 entries\n") && again.code == Some(0), "{again}");

@@ -240,3 +240,24 @@ async fn a_witness_knows_what_was_cut_off() {
         "line 3 of the witness and what followed was cut off (the signed heads do not have it)"
     );
 }
+
+#[tokio::test]
+async fn a_statement_is_signed_as_dsse_says() {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    let home = with_turns(1).await;
+    let head = home.chained().complete(TAPE).await.unwrap().unwrap();
+    let envelope = bub_audit::envelope(&home.folder(), std::slice::from_ref(&head)).unwrap();
+    let decode = |value: &serde_json::Value| STANDARD.decode(value.as_str().unwrap()).unwrap();
+    let (payload, signature) = (decode(&envelope["payload"]), decode(&envelope["signatures"][0]["sig"]));
+    let text = String::from_utf8(payload).unwrap();
+    let statement: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(statement["subject"][0]["digest"]["sha256"], head.hash);
+    let kind = "application/vnd.in-toto+json";
+    let signed = format!("DSSEv1 {} {kind} {} {text}", kind.len(), text.len());
+    let key = home.folder().keys().unwrap().keys.remove(0);
+    let public = STANDARD.decode(key.public).unwrap();
+    let verifier = ring::signature::UnparsedPublicKey::new(&ring::signature::ED25519, public);
+    assert!(verifier.verify(signed.as_bytes(), &signature).is_ok());
+    assert!(verifier.verify(&signed.as_bytes()[1..], &signature).is_err());
+}

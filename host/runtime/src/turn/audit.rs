@@ -3,7 +3,6 @@
 
 use super::decision::Decisions;
 use super::denial::Denials;
-use super::receipts::Receipts;
 use super::taint::Taint;
 use bub_model::usage::Tokens;
 use bub_permissions::Grant;
@@ -22,6 +21,14 @@ pub(super) struct Amount {
     pub(super) received: u64,
     /// Counted for programs alone.
     pub(super) sent: u64,
+}
+
+/// Receipts that are not written yet.
+#[derive(Default)]
+pub(super) struct Receipts {
+    pub(super) waiting: Vec<serde_json::Value>,
+    /// Of those that were too many, the number.
+    pub(super) omitted: u64,
 }
 
 /// The account of one turn.

@@ -3,6 +3,7 @@
 //! They are entries of the sidecar `receipts`, so that neither a model nor a plugin reads them, and say nothing of what was
 //! said: names, numbers and digests.
 
+use super::audit::Receipts;
 use super::data::Turn;
 use bub_tape::RECEIPTS;
 use bub_types::is_ephemeral;
@@ -21,13 +22,6 @@ const MAX_WAITING: usize = 1024;
 
 /// The longest text of a receipt, in characters.
 const MAX_TEXT: usize = 300;
-
-/// Receipts that are not written yet.
-#[derive(Default)]
-pub(super) struct Receipts {
-    waiting: Vec<Value>,
-    omitted: u64,
-}
 
 impl Turn {
     /// Adds a receipt to those of the outermost turn. `kind` says what was done.

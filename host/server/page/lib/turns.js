@@ -1,16 +1,24 @@
 // A turn that runs, from the events of a session's stream.
 import { callOf, resultOf } from './entry.js';
 
-// How long calls took, by their ids. The tape has the time of a step only.
+// How long calls took, by their ids: of those that this page has seen run, and of those that receipts tell of.
 const times = new Map();
 const MAX_TIMES = 2000;
 
 /**
- * How long a call took in milliseconds, if this page has seen it run.
+ * How long a call took in milliseconds, if it is known.
  * @param {string|null} id
  * @returns {number|undefined}
  */
 export const timeOf = (id) => (id ? times.get(id) : undefined);
+
+/**
+ * Takes the times of a page of entries.
+ * @param {Record<string, number>|undefined} durations
+ */
+export function rememberTimes(durations) {
+  remember(Object.entries(durations ?? {}).map(([id, took]) => ({ id, took })));
+}
 
 function remember(blocks) {
   for (const block of blocks) if (block.id && block.took !== undefined) times.set(block.id, block.took);

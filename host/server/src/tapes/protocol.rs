@@ -12,6 +12,7 @@ use bub_config::Scope;
 use bub_tape::Lookup;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// `GET /v1/tapes/{tape}/entries`: a page of a tape, as lines of JSON or, by `Accept`, as one JSON document.
 pub(crate) async fn entries(
@@ -24,7 +25,12 @@ pub(crate) async fn entries(
     let page = range.read(&**api.gateway.host().tapes().store(), tape.name()).await?;
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if accepted.contains("application/json") && !accepted.contains("application/jsonl") {
-        return Ok(super::read::page_response(tape.name(), api.gateway.session_of(&name).await?.as_deref(), &page));
+        return Ok(super::read::page_response(
+            tape.name(),
+            api.gateway.session_of(&name).await?.as_deref(),
+            &page,
+            BTreeMap::new(),
+        ));
     }
     let mut response = page::to_lines(&page.entries);
     let more = if page.next.is_some() { "true" } else { "false" };

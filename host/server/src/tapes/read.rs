@@ -2,6 +2,7 @@
 
 use super::super::extract::{Caller, PathName, QueryParams};
 use super::super::{Api, ApiError};
+use super::durations::durations;
 use super::page::{Page, Range, entry_to_json, to_json};
 use super::{by_name, by_session};
 use axum::Json;
@@ -10,6 +11,7 @@ use bub_tape::{Query, Search, Tape};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Anchors and hits of one response, by default.
@@ -70,14 +72,21 @@ struct Entries<'a> {
     tape: &'a str,
     session_id: Option<&'a str>,
     entries: Vec<Box<RawValue>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    durations: BTreeMap<String, u64>,
     more: bool,
     next: Option<u64>,
 }
 
 /// A page of a tape as JSON.
-pub(super) fn page_response(tape: &str, session: Option<&str>, page: &Page) -> Response {
+pub(super) fn page_response(
+    tape: &str,
+    session: Option<&str>,
+    page: &Page,
+    durations: BTreeMap<String, u64>,
+) -> Response {
     let (entries, next) = (to_json(&page.entries), page.next);
-    Json(Entries { tape, session_id: session, entries, more: next.is_some(), next }).into_response()
+    Json(Entries { tape, session_id: session, entries, durations, more: next.is_some(), next }).into_response()
 }
 
 /// `GET /v1/sessions/{session}/entries`.
@@ -87,10 +96,12 @@ pub(crate) async fn entries(
     QueryParams(range): QueryParams<Range>,
 ) -> Result<Response, ApiError> {
     let (session, tape) = by_session(&api, &bearer, session).await?;
-    let mut found = range.read(&**api.gateway.host().tapes().store(), tape.name()).await?;
+    let tapes = api.gateway.host().tapes();
+    let mut found = range.read(&**tapes.store(), tape.name()).await?;
+    let durations = durations(&**tapes.store(), tape.name(), &found.entries).await?;
     let forgotten = tape.forgotten().await?;
     found.entries = found.entries.into_iter().map(|entry| forgotten.shown(entry)).collect();
-    Ok(page_response(tape.name(), Some(&session), &found))
+    Ok(page_response(tape.name(), Some(&session), &found, durations))
 }
 
 /// The number of anchors.

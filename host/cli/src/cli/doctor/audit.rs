@@ -10,14 +10,17 @@ const WHAT: &str = "audit";
 pub(super) fn diagnostics(config: &Config) -> Vec<Diagnostic> {
     if !config.chains_entries() {
         let text = "entries are not chained; `chain = true` in `[audit]` of config.toml turns that on";
-        return vec![diagnostic(WHAT, State::Note, text)];
+        return vec![diagnostic(WHAT, State::Well, text)];
     }
     let folder = AuditFolder::new(config.audit_dir());
     let mut diagnostics = Vec::new();
     diagnostics.push(match folder.keys() {
         Ok(keys) => match (keys.faults.first(), keys.keys.last()) {
             (Some(fault), _) => diagnostic(WHAT, State::Wrong, format!("tampered: {fault}")),
-            (None, Some(key)) => diagnostic(WHAT, State::Well, format!("the key `{}` signs the ends of turns", key.id)),
+            (None, Some(key)) => {
+                let alone = if config.audit.witness.is_none() { "; no witness gets them" } else { "" };
+                diagnostic(WHAT, State::Well, format!("the key `{}` signs the ends of turns{alone}", key.id))
+            }
             (None, None) => diagnostic(WHAT, State::Well, "entries are chained; the first turn makes the key"),
         },
         Err(error) => {
@@ -25,12 +28,7 @@ pub(super) fn diagnostics(config: &Config) -> Vec<Diagnostic> {
             diagnostic(WHAT, State::Wrong, text)
         }
     });
-    let Some(name) = &config.audit.witness else {
-        let text = "no witness gets the signed heads, so that an end that is cut off with its heads is not missed; \
-                    `witness` in `[audit]` of config.toml names one";
-        diagnostics.push(diagnostic(WHAT, State::Note, text));
-        return diagnostics;
-    };
+    let Some(name) = &config.audit.witness else { return diagnostics };
     let witness = match config.witness() {
         Ok(Some(Witness::Http(url, _))) => url.host_str().unwrap_or_default().to_owned(),
         Ok(_) => name.clone(),

@@ -6,11 +6,12 @@ use anyhow::{Result, bail};
 use bub_config::typed_keys;
 
 /// Placeholders for names that users choose.
-const NAMES: [(&str, &str); 14] = [
+const NAMES: [(&str, &str); 15] = [
     ("mcp.*.env.*", "mcp.NAME.env.VARIABLE"),
     ("mcp.*.headers.*", "mcp.NAME.headers.HEADER"),
     ("mcp.*.effects.*", "mcp.NAME.effects.TOOL"),
     ("mcp.*", "mcp.NAME"),
+    ("audit.witness_headers.*", "audit.witness_headers.HEADER"),
     ("telemetry.headers.*", "telemetry.headers.HEADER"),
     ("telemetry.resource.*", "telemetry.resource.ATTRIBUTE"),
     ("prices.models.*", "prices.models.MODEL"),

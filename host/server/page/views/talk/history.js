@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef, useState } from '../../lib/html.js';
 import { get, path, query } from '../../lib/api.js';
 import { TALK_KINDS } from '../../lib/entry.js';
 import { unbegun } from '../../lib/prefs.js';
+import { rememberTimes } from '../../lib/turns.js';
 
 const PAGE = 160;
 
@@ -21,7 +22,11 @@ export function useHistory(session) {
   current.current = session;
   const set = (fields) => { now.current = { ...now.current, ...fields }; setState(now.current); };
 
-  const read = useCallback((range) => get(path`/v1/sessions/${session}/entries` + query({ ...range, kind: TALK_KINDS, max: PAGE })), [session]);
+  const read = useCallback(async (range) => {
+    const page = await get(path`/v1/sessions/${session}/entries` + query({ ...range, kind: TALK_KINDS, max: PAGE }));
+    rememberTimes(page.durations);
+    return page;
+  }, [session]);
 
   const reload = useCallback((isForced = true) => (loading.current ??= load(isForced).finally(() => { loading.current = null; })), [session, read]);
 
