@@ -16,6 +16,9 @@ const PAIRS: usize = 400;
 /// Pairs before those that count.
 const WARM_UP: usize = 40;
 
+/// The longest time that a part takes, once it has a tenth of its pairs.
+const MAX_TIME: Duration = Duration::from_secs(30);
+
 /// How much longer a turn may take with recording, in percent.
 const TARGET: f64 = 5.0;
 
@@ -51,23 +54,28 @@ async fn pairs(name: &str, count: usize, thinks: Duration) {
         );
     }
     let (mut took, mut busy) = ([Vec::new(), Vec::new()], [Duration::ZERO; 2]);
+    let begun = Instant::now();
     for pair in 0..WARM_UP.min(count) + count {
+        if took[0].len() >= count / 10 && begun.elapsed() > MAX_TIME {
+            break;
+        }
         // Which of the two is first changes, so that neither is always the one after the other.
         for turn in 0..2 {
             let which = (pair + turn) % 2;
             let (latency, processor) = one(&hosts[which], &format!("bench:{which}:{pair}")).await;
-            if pair >= WARM_UP.min(count) {
+            if pair >= WARM_UP.min(count) || begun.elapsed() > MAX_TIME {
                 took[which].push(latency);
                 busy[which] += processor;
             }
         }
     }
+    let pairs = u32::try_from(took[0].len()).unwrap_or(1);
     let [off, all] = took.map(Samples::new);
     off.print(&format!("{name}, not recorded"), None);
     all.print(&format!("{name}, recorded"), None);
     let more = (all.median().as_secs_f64() / off.median().as_secs_f64() - 1.0) * 100.0;
     line("  longer", &format!("{more:.1} %"), "", Some((format!("{TARGET:.0} %"), more <= TARGET)));
-    let each = busy.map(|busy| busy / u32::try_from(count).unwrap_or(1));
+    let each = busy.map(|busy| busy / pairs);
     line("  processor time, not recorded", &time(each[0]), "", None);
     line("  processor time, recorded and written", &time(each[1]), "", None);
     for host in hosts {
