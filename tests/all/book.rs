@@ -39,6 +39,7 @@ pages! {
     guide_acp: "docs/src/guide/acp.md",
     guide_approvals: "docs/src/guide/approvals.md",
     guide_rules: "docs/src/guide/rules.md",
+    guide_replay: "docs/src/guide/replay.md",
     guide_undo: "docs/src/guide/undo.md",
     guide_backup: "docs/src/guide/backup.md",
     guide_audit: "docs/src/guide/audit.md",

@@ -51,7 +51,7 @@ pub fn message(session: &str) -> Envelope {
 }
 
 /// A channel that drops all messages.
-struct Nowhere;
+pub struct Nowhere;
 
 impl Channel for Nowhere {
     fn send<'a>(&'a self, _: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {

@@ -57,7 +57,7 @@ pub struct CallRecord {
     pub arguments: Value,
     /// How it ended.
     pub ended: Ended,
-    /// What it returned.
+    /// What it returned; of a call that the host ended with a fault, what was wrong with it.
     pub answer: Option<Value>,
     /// Why it returned nothing: the name of the fault, and its message.
     pub fault: Option<(String, String)>,

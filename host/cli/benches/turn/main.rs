@@ -1,6 +1,6 @@
 //! Costs of a turn. `cargo bench` prints one line per measurement: its median, 90th percentile and target. Results vary
 //! with the machine and its load; compare those of one run only. Arguments after `--` select parts: `process`,
-//! `unindexed`, `hook`, `grant`, `stub`, `agent`, `steps`, `memory`, `selection`.
+//! `unindexed`, `hook`, `grant`, `stub`, `agent`, `steps`, `memory`, `record`, `selection`.
 
 #[path = "../child.rs"]
 mod child;
@@ -13,6 +13,7 @@ mod memory;
 #[path = "../parts.rs"]
 mod parts;
 mod process;
+mod record;
 mod selection;
 
 use tokio::runtime::Builder;
@@ -36,6 +37,9 @@ fn main() {
     runtime.block_on(in_process::figures());
     if parts::wants("memory") {
         runtime.block_on(memory::figures());
+    }
+    if parts::wants("record") {
+        runtime.block_on(record::figures());
     }
     if parts::wants("selection") {
         selection::figures();

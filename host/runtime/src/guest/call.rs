@@ -8,6 +8,7 @@ use super::running::{RUNNING, Running};
 use super::state::State;
 use crate::host::{Host, RuntimeEvent};
 use crate::plugin::quarantine::{CallRecorder, CircuitKey, Consequence, CrashContext, Permit};
+use crate::plugin::recording::TurnView;
 use crate::plugin::{Fault, FaultKind, OpenLog, Plugin};
 use crate::turn::Turn;
 use bub_types::hook::{Call, Deadline};
@@ -252,9 +253,21 @@ fn recorded(host: &Host, plugin: &Arc<Plugin>, context: CallContext, is_preview:
         return context;
     }
     let of_turn = context.turn_recorder().map(|recorder| (recorder, context.place()));
-    let snapshot = || context.turn.as_deref().map_or(Value::Null, Turn::snapshot);
-    let recording = host.recordings.begin(plugin, context.call.name(), of_turn, snapshot);
+    let recording = host.recordings.begin(plugin, context.call.name(), of_turn, SeenTurn(context.turn.as_deref()));
     context.recorded(recording)
+}
+
+/// The turn of a call, for its recording.
+struct SeenTurn<'a>(Option<&'a Turn>);
+
+impl TurnView for SeenTurn<'_> {
+    fn key(&self) -> u64 {
+        self.0.map_or(0, Turn::snapshot_key)
+    }
+
+    fn snapshot(&self) -> Value {
+        self.0.map_or(Value::Null, Turn::snapshot)
+    }
 }
 
 /// Counts and reports a call of a plugin that could not be opened, as the fault that it is.

@@ -144,7 +144,7 @@ async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, context: &CallContext, view
             let given = guest_call.store.data().recorder.record(|| view.snapshot());
             let recording = guest_call.store.data().recording.clone();
             // A recording has what the guest has read of the view, which is less.
-            recording.arguments(&serde_json::json!([]));
+            recording.arguments(&Arc::new(serde_json::json!([])));
             let guest = guest_call.exports.selector(guest_call.store, &guest_call.instance)?;
             let handle = guest_call.store.data_mut().table.push(view.clone())?;
             let selected = guest.call_select(guest_call.store, handle).await?;

@@ -5,6 +5,7 @@
 //! A [`Recorder`] keeps the calls of one plugin, a [`TurnRecorder`] all calls of one turn.
 
 mod call;
+mod file_data;
 mod files;
 mod play;
 mod record;
@@ -13,7 +14,7 @@ mod turn;
 mod writer;
 
 pub use call::{FORMAT, ImportCall, RecordedCall};
-pub use files::{Directory, FileEntry, Found, RecordedFiles};
+pub use file_data::{Directory, FileEntry, Found, RecordedFiles};
 pub use play::{Playback, Played};
 pub use record::{Recorded, Recorder};
 pub use turn::{CallPlace, LateValue, TurnRecorder};
@@ -57,6 +58,15 @@ struct Kept {
 /// Recordings that may be written until the files are listed again: other processes write too.
 const MAX_UNLISTED: u32 = 256;
 
+/// The turn of a call that begins.
+pub trait TurnView {
+    /// A number that is another one when hooks see another turn.
+    fn key(&self) -> u64;
+
+    /// The turn as hooks see it; null outside of a turn.
+    fn snapshot(&self) -> Value;
+}
+
 /// One of both.
 enum Active {
     Record(Recorder),
@@ -85,7 +95,7 @@ impl Recordings {
         plugin: &Arc<Plugin>,
         call: &'static str,
         turn: Option<(&Arc<TurnRecorder>, CallPlace)>,
-        snapshot: impl FnOnce() -> Value,
+        snapshot: impl TurnView,
     ) -> CallRecording {
         let recorder = {
             let active = self.active.read();
@@ -103,7 +113,7 @@ impl Recordings {
             (None, None) => CallRecording::default(),
             (None, Some((turn, place))) => turn.begin(plugin, call, place, snapshot, None),
             (Some(recorder), Some((turn, place))) => turn.begin(plugin, call, place, snapshot, Some(recorder)),
-            (Some(recorder), None) => recorder.begin(plugin, call, snapshot()),
+            (Some(recorder), None) => recorder.begin(plugin, call, snapshot.snapshot()),
         }
     }
 
@@ -165,11 +175,15 @@ struct Session {
 #[derive(Default)]
 struct Log {
     call: RecordedCall,
+    /// Its arguments, which a crash report may need too.
+    arguments: Arc<Value>,
     monotonic: Vec<u64>,
     files: CallFiles,
     /// The instance that it runs in, where others may run in it too.
     instance: Option<u64>,
     has_ended: bool,
+    /// What the export returned, where the host did not take it.
+    rejected: Option<Value>,
     /// The name of the fault that ended it.
     fault: Option<&'static str>,
     fuel: u64,
@@ -221,8 +235,8 @@ impl CallRecording {
     }
 
     /// The arguments of the export.
-    pub fn arguments(&self, arguments: &Value) {
-        self.log(|log| log.call.arguments = arguments.clone());
+    pub fn arguments(&self, arguments: &Arc<Value>) {
+        self.log(|log| log.arguments = arguments.clone());
     }
 
     /// Records the value that the export returned.
@@ -266,7 +280,7 @@ impl CallRecording {
     pub fn clock(&self, now: f64) -> f64 {
         let expected = self.0.as_ref().and_then(|session| session.expected.as_ref());
         let now = expected.map_or(now, |expected| expected.lock().clock(now));
-        self.log(|log| log.call.clock.push(now));
+        self.read_clock(|log| log.call.clock.push(now));
         now
     }
 
@@ -274,8 +288,19 @@ impl CallRecording {
     pub fn monotonic(&self, now: u64) -> u64 {
         let expected = self.0.as_ref().and_then(|session| session.expected.as_ref());
         let now = expected.map_or(now, |expected| expected.lock().monotonic(now));
-        self.log(|log| log.monotonic.push(now));
+        self.read_clock(|log| log.monotonic.push(now));
         now
+    }
+
+    /// Keeps a reading of a clock, if there is room.
+    fn read_clock(&self, keep: impl FnOnce(&mut Log)) {
+        let Some(session) = &self.0 else { return };
+        let has_room = session.turn.as_ref().is_none_or(|turn| turn.charge(size_of::<u64>()));
+        let mut log = session.log.lock();
+        match has_room {
+            true => keep(&mut log),
+            false => log.unrecorded = Some(turn::TOO_LARGE.to_owned()),
+        }
     }
 
     /// The seed of random numbers.
@@ -296,13 +321,14 @@ impl CallRecording {
         log.call.fault = fault.map(ToString::to_string);
         log.fault = fault.map(FaultKind::name);
         if fault.is_some() {
-            log.call.answer = None;
+            log.rejected = log.call.answer.take();
         }
         if let (Some(_), Some(turn)) = (fault, &session.turn) {
             turn.has_broken();
         }
         if let Some(recorder) = &session.recorder {
-            recorder.keep(log.call.clone(), log.unrecorded.clone().or_else(|| log.files.used()));
+            let call = RecordedCall { arguments: (*log.arguments).clone(), ..log.call.clone() };
+            recorder.keep(call, log.unrecorded.clone().or_else(|| log.files.used()));
         }
     }
 }

@@ -7,8 +7,14 @@ use std::sync::Arc;
 use tracing::Instrument;
 
 impl Turn {
+    /// Begins the work behind the answer, if there is one, after that of the session's earlier turns.
+    pub(super) fn begin_after_answer(self: &Arc<Self>, output: Option<String>) {
+        let work = Arc::clone(self).after_answer(output);
+        self.scope.host.post_turn_tasks.begin(&self.session_id, work);
+    }
+
     /// Notifies the observers that the answer is delivered, if there is one. The session is free already.
-    pub(super) fn after_answer(self: Arc<Self>, output: Option<String>) -> impl Future<Output = ()> + Send + use<> {
+    fn after_answer(self: Arc<Self>, output: Option<String>) -> impl Future<Output = ()> + Send + use<> {
         // The turn's own span ends with the answer.
         let parent = bub_telemetry::current().map(tracing::field::display);
         let span = tracing::info_span!(target: "otel", parent: None, "after-answer", otel.parent = parent);

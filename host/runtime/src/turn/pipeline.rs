@@ -55,8 +55,7 @@ pub(super) async fn drive(
         turn.end(outcome.is_err()).await;
     }
     if let (Some(turn), Ok(result)) = (&turn, &outcome) {
-        let work = Arc::clone(turn).after_answer(direct.is_none().then(|| result.output.clone()));
-        host.post_turn_tasks.begin(&turn.session_id, work);
+        turn.begin_after_answer(direct.is_none().then(|| result.output.clone()));
     }
     if let Err(failure) = &outcome {
         spans::turn_failed(failure);
@@ -65,9 +64,7 @@ pub(super) async fn drive(
             let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
             hooks::notify_observers(&scope, turn.as_ref(), "turn", &failure.to_user_error(), Some(&message)).await;
         }
-        if let Some(turn) = &turn {
-            turn.write_recording(Some(failure));
-        }
+        turn.iter().for_each(|turn| turn.write_recording(Some(failure)));
     }
     outcome
 }

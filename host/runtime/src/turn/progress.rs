@@ -4,6 +4,8 @@
 use super::data::{StreamedOutput, Turn};
 use bub_types::{Envelope, MessageKind, StreamEvent};
 use serde_json::{Map, Value};
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
 
 impl Turn {
     /// The message's kind, as hooks have left it.
@@ -109,6 +111,18 @@ impl Turn {
             "prompt": self.progress().prompt,
             "state": self.state(),
         })
+    }
+
+    /// A number that is another one when [`Self::snapshot`] is: what of it can change, hashed.
+    pub fn snapshot_key(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.id, self.tainted().is_some()).hash(&mut hasher);
+        let progress = self.progress();
+        (progress.kind as u8, &progress.prompt).hash(&mut hasher);
+        for (key, value) in &progress.state {
+            (key, value).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// Restricts the turn to the sessions that another sender can reach, too.

@@ -28,7 +28,7 @@ pub struct RecordGuard<F: FnOnce() -> Value> {
     recorder: CallRecorder,
     arguments: Option<F>,
     /// The arguments, where they were told already.
-    told: Option<Value>,
+    told: Option<Arc<Value>>,
 }
 
 impl CallRecorder {
@@ -51,7 +51,7 @@ impl CallRecorder {
     /// Records `arguments` unless [`RecordGuard::discard`] is called.
     pub fn record<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
         if self.recording.is_on() || self.sizes.is_some() {
-            let told = arguments();
+            let told = Arc::new(arguments());
             self.recording.arguments(&told);
             if let Some(sizes) = &self.sizes {
                 sizes.arguments.store(told.to_string().len() as u64, Ordering::Relaxed);
@@ -87,7 +87,8 @@ impl<F: FnOnce() -> Value> RecordGuard<F> {
 
 impl<F: FnOnce() -> Value> Drop for RecordGuard<F> {
     fn drop(&mut self) {
-        let told = self.told.take().or_else(|| self.arguments.take().map(|arguments| arguments()));
+        let told = self.told.take().map(|told| (*told).clone());
+        let told = told.or_else(|| self.arguments.take().map(|arguments| arguments()));
         if told.is_some() {
             *self.recorder.kept.lock() = told;
         }

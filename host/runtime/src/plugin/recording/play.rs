@@ -1,7 +1,7 @@
 //! Plays a recorded call back.
 
 use super::call::{ImportCall, RecordedCall};
-use super::files::RecordedFiles;
+use super::file_data::RecordedFiles;
 use super::scratch::Scratch;
 use super::{CallRecording, Log, Session};
 use parking_lot::Mutex;
@@ -61,7 +61,7 @@ impl Playback {
         is_strict: bool,
     ) -> Result<Self, String> {
         let scratch = (!files.is_empty()).then(|| Scratch::new(files)).transpose()?;
-        let expected = Expected { monotonic, is_strict, scratch, ..Expected::new(recorded) };
+        let expected = Expected { monotonic: Readings::new(monotonic), is_strict, scratch, ..Expected::new(recorded) };
         Ok(Self::with(recorded, expected, Log { instance, ..Log::default() }))
     }
 
@@ -86,7 +86,11 @@ impl Playback {
 
     /// The call as it was made now; none if the plugin was not called.
     pub fn played(&self) -> Option<RecordedCall> {
-        self.has_begun.load(Ordering::Relaxed).then(|| self.session.log.lock().call.clone())
+        let made = || {
+            let log = self.session.log.lock();
+            RecordedCall { arguments: (*log.arguments).clone(), ..log.call.clone() }
+        };
+        self.has_begun.load(Ordering::Relaxed).then(made)
     }
 
     /// The same, with how it ended.
@@ -122,8 +126,10 @@ impl CallRecording {
 pub(super) struct Expected {
     imports: Vec<ImportCall>,
     is_used: Vec<bool>,
-    clock: Vec<f64>,
-    monotonic: Vec<u64>,
+    /// All before this one are used.
+    first: usize,
+    clock: Readings<f64>,
+    monotonic: Readings<u64>,
     is_strict: bool,
     question: Option<(String, Vec<Value>)>,
     scratch: Option<Scratch>,
@@ -135,8 +141,9 @@ impl Expected {
         Self {
             imports: imports.clone(),
             is_used: vec![false; imports.len()],
-            clock: clock.clone(),
-            monotonic: Vec::new(),
+            first: 0,
+            clock: Readings::new(clock.clone()),
+            monotonic: Readings::new(Vec::new()),
             is_strict: false,
             question: None,
             scratch: None,
@@ -146,7 +153,12 @@ impl Expected {
     /// That of the first call with the same arguments; else that of the first one of the same function, so that a call that
     /// has changed is followed to its end.
     pub(super) fn answer(&mut self, function: &str, arguments: &[Value]) -> Option<Value> {
-        let open = || (0..self.imports.len()).filter(|at| !self.is_used[*at] && self.imports[*at].function == function);
+        while self.is_used.get(self.first) == Some(&true) {
+            self.first += 1;
+        }
+        let open = || {
+            (self.first..self.imports.len()).filter(|at| !self.is_used[*at] && self.imports[*at].function == function)
+        };
         let tells = TELLS.contains(&function);
         let found = open().find(|at| self.imports[*at].arguments == arguments);
         let found = found.or_else(|| open().next().filter(|_| !self.is_strict || tells));
@@ -163,18 +175,28 @@ impl Expected {
 
     /// The next time; the last one again where the clock is asked more often.
     pub(super) fn clock(&mut self, now: f64) -> f64 {
-        next(&mut self.clock, now)
+        self.clock.next(now)
     }
 
     pub(super) fn monotonic(&mut self, now: u64) -> u64 {
-        next(&mut self.monotonic, now)
+        self.monotonic.next(now)
     }
 }
 
-fn next<T: Copy>(readings: &mut Vec<T>, now: T) -> T {
-    match readings.len() {
-        0 => now,
-        1 => readings[0],
-        _ => readings.remove(0),
+/// The readings of a clock.
+struct Readings<T> {
+    all: Vec<T>,
+    next: usize,
+}
+
+impl<T: Copy> Readings<T> {
+    fn new(all: Vec<T>) -> Self {
+        Self { all, next: 0 }
+    }
+
+    fn next(&mut self, now: T) -> T {
+        let reading = self.all.get(self.next).or(self.all.last()).copied();
+        self.next += 1;
+        reading.unwrap_or(now)
     }
 }

@@ -5,7 +5,6 @@ use super::{CallRecording, Log, Session};
 use crate::plugin::loaded::Plugin;
 use parking_lot::Mutex;
 use serde_json::Value;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -70,8 +69,6 @@ pub(super) fn seed() -> String {
     let mut bytes = [0_u8; 16];
     // Without the system's source random numbers are the same in each recorded call.
     let _ = getrandom::fill(&mut bytes);
-    bytes.iter().fold(String::with_capacity(32), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

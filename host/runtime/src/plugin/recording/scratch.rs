@@ -1,7 +1,7 @@
 //! The directory in which a playback has the files of a call. A recording may come from anyone: nothing outside of the
 //! directory is written, whatever paths and links it names.
 
-use super::files::{FileEntry, Found, RecordedFiles};
+use super::file_data::{FileEntry, Found, RecordedFiles};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use super::call::weight;
 use super::record::{Recorder, local_parts, seed};
-use super::{CallRecording, Log, RecordedCall, Session};
+use super::{CallRecording, Log, RecordedCall, Session, TurnView};
 use crate::plugin::loaded::Plugin;
 use bub_recordings::{CallRecord, Ended, ImportRecord, Shared};
 use bub_types::hook::Deadline;
@@ -36,6 +36,7 @@ struct Collected {
     calls: Vec<Collecting>,
     /// The turn as the latest call saw it.
     snapshot: Shared,
+    key: Option<u64>,
     objects: BTreeMap<String, LateValue>,
     is_over: bool,
 }
@@ -67,13 +68,11 @@ impl TurnRecorder {
         plugin: &Arc<Plugin>,
         call: &'static str,
         place: CallPlace,
-        snapshot: impl FnOnce() -> Value,
+        view: impl TurnView,
         recorder: Option<Recorder>,
     ) -> CallRecording {
-        let mut seen = snapshot();
-        local_parts(&mut seen);
         let recorded = match &recorder {
-            Some(recorder) => recorder.call(plugin, call, seen.clone()),
+            Some(recorder) => recorder.call(plugin, call, view.snapshot()),
             None => RecordedCall::new(&plugin.name, call, seed()),
         };
         let log = Mutex::new(Log { call: recorded, ..Log::default() });
@@ -83,9 +82,12 @@ impl TurnRecorder {
         }
         let session = Arc::new(Session { log, expected: None, recorder, turn: Some(self.clone()) });
         // Most calls see the turn as the one before them did.
-        if *collected.snapshot != seen {
+        let key = Some(view.key());
+        if collected.key != key {
+            let mut seen = view.snapshot();
+            local_parts(&mut seen);
             self.charge(weight(&seen));
-            collected.snapshot = Arc::new(seen);
+            (collected.snapshot, collected.key) = (Arc::new(seen), key);
         }
         let parent = collected.parent(&place);
         let (plugin, snapshot) = (plugin.clone(), collected.snapshot.clone());
@@ -179,7 +181,7 @@ impl Collected {
 impl Collecting {
     fn into_record(self, config: Shared) -> CallRecord {
         let log = std::mem::take(&mut *self.session.log.lock());
-        let RecordedCall { plugin, call, arguments, answer, fault, imports, clock, random, .. } = log.call;
+        let RecordedCall { plugin, call, answer, fault, imports, clock, random, .. } = log.call;
         let imports = imports.into_iter();
         let ended = match (log.has_ended, log.fault) {
             (false, _) => Ended::Cancelled,
@@ -193,9 +195,9 @@ impl Collecting {
             hook: call,
             config,
             turn: self.snapshot,
-            arguments,
+            arguments: Arc::unwrap_or_clone(log.arguments),
             ended,
-            answer,
+            answer: answer.or(log.rejected),
             fault: log.fault.map(|name| (name.to_owned(), fault.unwrap_or_default())),
             imports: imports
                 .map(|import| ImportRecord {

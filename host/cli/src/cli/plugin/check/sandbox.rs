@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use bub_config::OnFault;
-use bub_config::{Config, TrialConfig};
+use bub_config::{Config, McpServer, TrialConfig};
 use bub_permissions::{Grant, GrantKind, Grants};
 use bub_runtime::channel::{ApprovalDecision, ApprovalRequest, Channel};
 use bub_runtime::error::Failure;
@@ -86,7 +86,12 @@ impl Sandbox {
             selector: subject.selects.then(|| subject.name.to_owned()),
             plugins: settings(&subject),
         };
-        let host = Host::start(own.for_trial(trial)?, &workspace, Box::new(ApprovingChannel)).await?;
+        let mut config = own.for_trial(trial)?;
+        if subject.name == plugin::MCP_GUEST {
+            // It is loaded only where there is a server.
+            config.mcp.insert("none".to_owned(), McpServer::default());
+        }
+        let host = Host::start(config, &workspace, Box::new(ApprovingChannel)).await?;
         let plugins = host.plugins();
         if let Some((_, reason)) = plugins.failed.iter().find(|(name, _)| name == subject.name) {
             bail!("plugin `{}` does not load: {reason}", subject.name);
