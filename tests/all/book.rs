@@ -40,6 +40,7 @@ pages! {
     guide_approvals: "docs/src/guide/approvals.md",
     guide_rules: "docs/src/guide/rules.md",
     guide_undo: "docs/src/guide/undo.md",
+    guide_blame: "docs/src/guide/blame.md",
     guide_channels: "docs/src/guide/channels.md",
     guide_configuration: "docs/src/guide/configuration.md",
     guide_context: "docs/src/guide/context.md",
