@@ -108,9 +108,9 @@ pub fn plugin_is_named(tape: &mut [Value]) {
 }
 
 /// Section 6: a turn says, out of context, that the owner did not cause it, which grants dropped-in plugins used, and
-/// what the host denied. The original knows neither taint nor grants.
+/// what the host decided and denied. The original knows neither taint nor grants.
 pub fn account_is_written_down(tape: &mut Vec<Value>) {
-    let of_host = ["turn.tainted", "plugin.grant", "plugin.denied"];
+    let of_host = ["turn.tainted", "plugin.grant", "plugin.denied", "policy.decided"];
     tape.retain(|entry| !of_host.iter().any(|name| is_event(entry, name)));
     number(tape);
 }

@@ -43,6 +43,7 @@ pages! {
     guide_undo: "docs/src/guide/undo.md",
     guide_backup: "docs/src/guide/backup.md",
     guide_audit: "docs/src/guide/audit.md",
+    guide_blame: "docs/src/guide/blame.md",
     guide_channels: "docs/src/guide/channels.md",
     guide_configuration: "docs/src/guide/configuration.md",
     guide_context: "docs/src/guide/context.md",

@@ -58,6 +58,14 @@ await play(async (browser) => {
       await one.settles();
       equal(made(), 1);
     });
+    await check(name('a denied call says why'), async () => {
+      const call = one.page.locator('details.call.is-error').last();
+      await call.locator('summary').click();
+      await call.getByRole('button', { name: 'Why?' }).click();
+      await call.getByText('`bash` was asked about, and denied').waitFor();
+      await call.getByText('owner\'s answer').waitFor();
+    });
+    await one.isAccessible('talk with the reasons of a decision');
     await check(name('of two answers the first counts, and the second page says who was first'), async () => {
       await one.says(ask);
       await two.get('article', 'Question: bash').waitFor();

@@ -76,6 +76,20 @@ async function tape(browser, form) {
     await page.getByLabel('beside').selectOption('');
     await one.get('button', 'Details').click();
   });
+  await step('a text of the next request shows who wrote it', async () => {
+    const blame = page.locator('.blame');
+    const source = blame.locator('.blame-source');
+    await one.get('button', 'Details').click();
+    await one.get('button', 'Who wrote what').click();
+    await one.sees('Choose a text to see its source.');
+    await blame.locator('.blame-span').filter({ hasText: 'the heron eats fish' }).first().click();
+    await source.getByRole('link', { name: /^Entry \d+$/ }).waitFor();
+    if (!form.isNarrow) await blame.locator('.blame-span').first().hover();
+    else await blame.locator('.blame-span').first().focus();
+    await source.getByText('builtin').waitFor();
+    await one.isAccessible('who wrote what');
+    await one.get('button', 'Details').click();
+  });
   await step('a handoff begins a phase, and what was before is not in the next request', async () => {
     const marked = async () => (await api('GET', sessionPath(session, '/selection'))).entries.length;
     const before = await marked();

@@ -8,6 +8,9 @@ use crate::source::{HOST, Source};
 use crate::trail::{FORMAT, PartKind, RequestTrail};
 use serde::Serialize;
 
+/// Bytes of a text in which JSON is looked for.
+const MAX_INSIDE: usize = 1 << 20;
+
 /// Which source wrote which bytes of a request.
 #[derive(Debug, Clone, Serialize)]
 pub struct Blame {
@@ -158,7 +161,27 @@ fn joined(items: Vec<Item>) -> Vec<BlamedLeaf> {
             all.push(BlamedLeaf { path, part: Some(part), ..leaf });
         }
     }
+    let inside: Vec<BlamedLeaf> = all.iter().flat_map(inside).collect();
+    all.extend(inside);
     all
+}
+
+/// The leaves of a text that is a JSON object itself, as the arguments of a tool call are: another protocol has the
+/// object.
+fn inside(leaf: &BlamedLeaf) -> Vec<BlamedLeaf> {
+    let text = &leaf.blamed.text;
+    if leaf.kind != LeafKind::Text || !text.starts_with('{') || text.len() > MAX_INSIDE {
+        return Vec::new();
+    }
+    let found = leaves(text).into_iter().filter(|inner| !inner.text.is_empty());
+    let found = found.map(|inner| BlamedLeaf {
+        path: format!("{}.{}", leaf.path, inner.path),
+        kind: inner.kind,
+        // Escapes in it are no change.
+        blamed: leaf.blamed.slice(inner.range.clone()).meaning(&inner.text),
+        part: leaf.part,
+    });
+    found.collect()
 }
 
 struct Spans {

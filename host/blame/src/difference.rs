@@ -1,5 +1,6 @@
 //! The parts of a text that stand in an earlier text too, and what a chain of rewritings makes of sources.
 
+use crate::source::HOST;
 use imara_diff::{Algorithm, Diff, InternedInput};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -97,6 +98,19 @@ impl Blamed {
             })
         });
         inside.filter(|(end, _)| *end > 0)
+    }
+
+    /// A part of it.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        Self { text: self.text[range.clone()].to_owned(), spans: self.within(range).collect() }
+    }
+
+    /// The same text in another spelling: of the source of its beginning, if it has several.
+    pub(crate) fn meaning(self, text: &str) -> Self {
+        match self.text == text {
+            true => self,
+            false => Self::new(text, self.spans.first().map_or(HOST, |(_, source)| *source)),
+        }
     }
 
     /// The next text: what it keeps has the source that it had, the rest that one. What is kept and shorter than

@@ -44,7 +44,7 @@ fn each_word_of_a_request_that_three_plugins_rewrote_has_the_plugin_that_wrote_i
 #[test]
 fn changes_of_arguments_and_results_of_tools_name_their_plugins_in_the_request_behind_them() {
     let (home, file) = with([
-        r#"after-tool-call = { replace = "the text that a put there" }"#,
+        r#"after-tool-call = { replace = "put there by plugin a" }"#,
         "",
         r#"before-tool-call = { rewrite = { path = "other.txt" } }"#,
     ]);
@@ -60,9 +60,12 @@ fn changes_of_arguments_and_results_of_tools_name_their_plugins_in_the_request_b
     let by =
         |change: &Value| all[1]["sources"][change["source"].as_u64().expect("a source") as usize]["plugin"].clone();
     let changed = &call["arguments"][0];
-    assert_eq!((by(changed), &changed["before"], &changed["after"]), ("c".into(), &"asked".into(), &"other".into()));
+    assert_eq!(by(changed), "c");
+    for (side, text) in [("before", "asked"), ("after", "other")] {
+        assert!(changed[side].as_str().is_some_and(|said| said.contains(text)), "{changed}");
+    }
     assert_eq!(by(&call["result"][0]), "a");
-    is_by(&all[1], "the text that a put there", "a", "after-tool-call");
+    is_by(&all[1], "put there by plugin a", "a", "after-tool-call");
 }
 
 #[test]

@@ -109,6 +109,26 @@ fn a_body_of_another_protocol_has_the_sources_of_the_texts_that_moved() {
 }
 
 #[test]
+fn arguments_of_a_call_that_another_protocol_has_as_an_object_keep_their_source() {
+    let mut trail = trail();
+    let call = trail.source(Source::entry(5));
+    let arguments = json!({ "cmd": "ls \"a b\"", "cwd": "x" }).to_string();
+    let message = json!({ "role": "assistant", "content": "", "tool_calls": [
+        { "id": "call_1", "type": "function", "function": { "name": "bash", "arguments": arguments } },
+    ] });
+    trail.parts.push(Part::new(PartKind::Message, message.to_string(), call));
+    trail.body = json!({ "messages": [{ "role": "assistant", "content": [
+        { "type": "tool_use", "id": "call_1", "name": "bash", "input": { "cmd": "ls \"a b\"", "cwd": "x" } },
+    ] }] })
+    .to_string()
+    .into();
+    let blame = blamed(&trail);
+    for text in ["cmd", "ls \\\"a b\\\"", "cwd", "bash"] {
+        assert_eq!(source_of(&blame, text), call, "`{text}`");
+    }
+}
+
+#[test]
 fn options_and_tools_that_a_stage_changed_name_it() {
     let mut trail = trail();
     let config = trail.source(Source::new(SourceKind::Configuration));

@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 }
 
 async fn one(found: &ResolvedTape, config: &Config, id: &str, session: Option<&str>) -> Result<Explanation> {
-    let Some(decision) = why::decision(&found.tape, id).await? else {
+    let Some(decision) = why::decision(&found.tape, id, None).await? else {
         let shown = text::cut(id, 64);
         let option = session.map(|session| format!(" --session '{}'", text::line(session))).unwrap_or_default();
         bail!(

@@ -75,25 +75,36 @@ pub async fn decisions(tape: &Tape, max: usize) -> Result<Vec<DecisionEvent>> {
     Ok(found)
 }
 
-/// The decision with that id; of a call that was made without one, the call. `None`: there is no such id.
+/// The decision with that id; of a call that was made without one, the call. `None`: there is no such id. Models give
+/// different calls one id: the newest is meant, or with `call_entry` the one whose call is that entry.
 ///
 /// # Errors
 ///
 /// The tape cannot be read.
-pub async fn decision(tape: &Tape, id: &str) -> Result<Option<DecisionEvent>> {
+pub async fn decision(tape: &Tape, id: &str, call_entry: Option<u64>) -> Result<Option<DecisionEvent>> {
     if let Some(before) = id.parse::<u64>().ok().and_then(|id| id.checked_sub(1)) {
         let entries = tape.read(before, 1).await?;
         let entry = entries.first().filter(|entry| entry.id == before + 1);
         return Ok(entry.and_then(DecisionEvent::parse));
     }
     for name in [DECIDED, DENIED] {
-        let mut before = None;
+        let (mut before, mut own) = (None, None);
         for _ in 0..MAX_DECISIONS {
             let Some(entry) = tape.newest_before(&Lookup::event(name), before).await? else { break };
             before = Some(entry.id);
-            if let Some(found) = DecisionEvent::parse(&entry).filter(|decision| decision.is_called(id)) {
-                return Ok(Some(found));
+            if call_entry.is_some_and(|call| entry.id < call) {
+                break;
             }
+            let found = DecisionEvent::parse(&entry).filter(|decision| decision.is_called(id));
+            match (found, call_entry) {
+                (None, _) => {}
+                (found, None) => return Ok(found),
+                // The next one behind the call is its own.
+                (found, Some(_)) => own = found,
+            }
+        }
+        if own.is_some() {
+            return Ok(own);
         }
     }
     Ok(call(tape, id).await?.map(|(entry, call)| DecisionEvent {

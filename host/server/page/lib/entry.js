@@ -96,7 +96,7 @@ export function toItems(entries) {
         break;
       }
       case 'tool_call':
-        open = { calls: (Array.isArray(payload.calls) ? payload.calls : []).map((call) => ({ ...callOf(call), result: null })) };
+        open = { calls: (Array.isArray(payload.calls) ? payload.calls : []).map((call) => ({ ...callOf(call), result: null, entry: entry.id })) };
         add(entry, 'tools', open);
         open = items.at(-1);
         break;

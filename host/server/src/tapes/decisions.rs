@@ -19,6 +19,12 @@ pub(crate) struct DecisionParams {
     max: Option<usize>,
 }
 
+/// The entry that has the call, where several have one id.
+#[derive(Debug, Deserialize)]
+pub(crate) struct CallParams {
+    call_entry: Option<u64>,
+}
+
 /// `GET /v1/sessions/{session}/decisions`: the newest ones, newest first.
 pub(crate) async fn decisions(
     Caller { api, bearer }: Caller,
@@ -39,6 +45,7 @@ pub(crate) async fn decisions(
 pub(crate) async fn decision(
     Caller { api, bearer }: Caller,
     path: Result<Path<(String, String)>, PathRejection>,
+    QueryParams(params): QueryParams<CallParams>,
 ) -> Result<Json<Explanation>, ApiError> {
     let Ok(Path((session, id))) = path else {
         return Err(ApiError::bad_request("a name in the path is not UTF-8"));
@@ -46,7 +53,7 @@ pub(crate) async fn decision(
     let (_, tape) = by_session(&api, &bearer, session).await?;
     let _permit = api.scan_permit().await;
     let host = api.gateway.host();
-    let Some(found) = why::decision(&tape, &id).await? else {
+    let Some(found) = why::decision(&tape, &id, params.call_entry).await? else {
         return Err(ApiError::not_found("this session has no decision and no tool call with that id"));
     };
     Ok(Json(why::explain(&tape, &host.config, &found).await?))

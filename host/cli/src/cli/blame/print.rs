@@ -10,6 +10,9 @@ use std::io::Write;
 /// Columns of a source.
 const SOURCE: usize = 40;
 
+/// Lines of a text of a message.
+const MAX_LINES: usize = 6;
+
 /// Bytes of one text that are looked at to be shown.
 const MAX_SHOWN: usize = 4_096;
 
@@ -47,8 +50,12 @@ fn request(out: &mut impl Write, blame: &Blame) -> Result<()> {
         writeln!(out, "{}", style.bold(text::cut(&title(part, messages), WIDTH)))?;
         // What joins parts is the host's, and nothing to be seen.
         for (source, texts) in runs(part.kind, passages).into_iter().filter(|(_, texts)| !texts.trim().is_empty()) {
-            let source = text::padded(&blame.sources[source].to_string(), SOURCE);
-            writeln!(out, "  {} {}", style.cyan(source), text::cut(texts.trim(), WIDTH - SOURCE - 3))?;
+            let mut source = text::padded(&blame.sources[source].to_string(), SOURCE);
+            let most = if part.kind == PartKind::Message { MAX_LINES } else { 1 };
+            for line in beginning(texts.trim(), most) {
+                writeln!(out, "  {} {line}", style.cyan(&source))?;
+                source = " ".repeat(SOURCE);
+            }
         }
     }
     for call in &blame.calls {
@@ -59,6 +66,20 @@ fn request(out: &mut impl Write, blame: &Blame) -> Result<()> {
         }
     }
     totals(out, blame)
+}
+
+/// The first lines of a text; the last one says whether there is more.
+fn beginning(text: &str, most: usize) -> Vec<String> {
+    let width = WIDTH - SOURCE - 3;
+    if most == 1 {
+        return vec![text::cut(text, width)];
+    }
+    let mut lines = text::fold(text, width - 1);
+    if lines.len() > most {
+        lines.truncate(most);
+        lines.last_mut().into_iter().for_each(|line| line.push('…'));
+    }
+    lines
 }
 
 fn title(part: &BlamedPart, messages: usize) -> String {

@@ -119,16 +119,16 @@ export function Call({ call, isRunning }) {
     ${isOpen && html`<div class="call-body"><h3 class="label">${t('Arguments')}</h3><${Arguments} text=${call.args} />
       ${call.result && html`<h3 class="label">${isError ? t('Error') : t('Result')}</h3><${Code} text=${call.result.text} label=${t('Result')} max=${3000} />`}
       ${call.failed && !call.result && html`<p class="is-error" dir="auto">${visible(clip(String(call.failed), 500))}</p>`}
-      ${isError && call.id && html`<${Reasons} id=${call.id} />`}</div>`}
+      ${isError && call.id && html`<${Reasons} id=${call.id} entry=${call.entry} />`}</div>`}
   </details>`;
 }
 
 /** Why a call was denied, once it is asked for. */
-function Reasons({ id }) {
+function Reasons({ id, entry }) {
   const [found, setFound] = useState(null);
   const [session] = route.value.parts;
   if (!session) return null;
-  return found ? html`<${found.Why} session=${session} id=${id} />`
+  return found ? html`<${found.Why} session=${session} id=${id} entry=${entry} />`
     : html`<${Button} kind="quiet" onClick=${async () => setFound({ Why: (await import('../../lib/why.js')).default })}>${t('Why?')}</${Button}>`;
 }
 
