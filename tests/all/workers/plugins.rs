@@ -247,3 +247,15 @@ fn a_turn_in_flight_ends_with_the_version_that_it_began_with() {
     assert_eq!(finished.asked("save-state"), ["p"], "{finished}");
     assert!(!finished.stderr.contains("denied"), "{finished}");
 }
+
+#[test]
+fn a_worker_that_requires_signatures_takes_over_no_plugin_that_it_does_not_know() {
+    let Some(([a, b], _, _)) = quiet("") else { return };
+    b.configure("[trust]\nrequire = true");
+    add_upper(&a, &upper());
+    let finished = run(&b, "hello");
+    assert!(finished.stdout.contains("hello"), "{finished}");
+    assert!(finished.stderr.contains("it needs a signature, by `[trust]` of config.toml"), "{finished}");
+    assert!(!b.bub_home().join("plugins/upper.wasm").exists());
+    assert!(run(&a, "hello").stdout.contains("HELLO"));
+}
