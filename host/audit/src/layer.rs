@@ -195,13 +195,15 @@ fn has_chain(tape: &str) -> bool {
     sidecar_name(tape, CHAIN).is_ok()
 }
 
-/// Whether a head is to be kept behind that commit: of a turn, of a phase that begins, of a reset.
+/// Whether a head is to be kept behind that commit: of a turn, of its receipts behind the answer, of a phase that begins, of
+/// a reset.
 fn ends_something(tape: &str, commit: &Commit) -> bool {
     let begins_phase = |batch: &bub_tape::Batch| {
         batch.tape == tape
             && (batch.reset.is_some() || batch.drafts.iter().any(|draft| draft.clone().numbered(1).begins_phase()))
     };
-    commit.key.is_some() || commit.batches.iter().any(begins_phase)
+    let is_receipt = |batch: &bub_tape::Batch| part_of(tape, &batch.tape) == bub_tape::RECEIPTS;
+    commit.key.is_some() || commit.batches.iter().any(|batch| begins_phase(batch) || is_receipt(batch))
 }
 
 impl Store for ChainedStore {

@@ -107,7 +107,7 @@ impl Delivery {
     /// # Errors
     ///
     /// They cannot be read.
-    pub fn next(&mut self) -> io::Result<Option<Lines>> {
+    pub fn next_lines(&mut self) -> io::Result<Option<Lines>> {
         let mut file = File::open(self.folder.dir.join(HEADS))?;
         file.seek(SeekFrom::Start(self.state.bytes))?;
         let mut bytes = Vec::new();

@@ -56,7 +56,7 @@ impl HeadDelivery {
             return Ok(None);
         }
         let mut sent = 0;
-        while let Some(lines) = delivery.next()? {
+        while let Some(lines) = delivery.next_lines()? {
             let outcome = match tokio::time::timeout(PATIENCE, self.send(lines.text)).await {
                 Ok(outcome) => outcome,
                 Err(_) => Err(anyhow::anyhow!("it does not answer")),
