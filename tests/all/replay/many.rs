@@ -1,4 +1,4 @@
-//! Many turns, elsewhere.
+//! Many turns, elsewhere: 1,000 in the full tier, a fourth of them in each test, so that they run side by side.
 
 use super::{files, recording};
 use bub_test_support::tier::in_full;
@@ -9,9 +9,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Turns with tools, memory, a context builder, errors and commands, in conversations of 25.
+/// Turns of each test.
+fn count() -> usize {
+    in_full(250, 10)
+}
+
+/// Turns with tools, memory, errors and commands, in conversations of ten.
 fn turns(home: &Home, count: usize) {
-    home.configure("selector = \"context-builder\"");
     home.scripted("a", programs::SCRIPTED, "system-prompt = \"be brief\"\nload-state = { mood = \"good\" }");
     fs::write(home.workspace().join("notes.txt"), "a line\n".repeat(20)).expect("a file");
     let server = Server::ruled(|request| {
@@ -28,7 +32,7 @@ fn turns(home: &Home, count: usize) {
     });
     let mut number = 0;
     while number < count {
-        let end = (number + 25).min(count);
+        let end = (number + 10).min(count);
         let line = |number: usize| match number % 10 {
             8 => ",tape.info\n".to_owned(),
             9 => ",nonsense.tool x\n".to_owned(),
@@ -41,10 +45,10 @@ fn turns(home: &Home, count: usize) {
     }
 }
 
-#[test]
-fn they_are_identical_in_another_home_under_another_name_and_time_zone() {
-    let count = in_full(1_000, 30);
-    let home = recording();
+/// Records that many turns, and replays them in another home, under another name and in another time zone.
+#[track_caller]
+fn are_identical_elsewhere(home: Home) {
+    let count = count();
     turns(&home, count);
     assert_eq!(files(&home).len(), count);
     let elsewhere = tempfile::tempdir().expect("a directory");
@@ -72,4 +76,31 @@ fn they_are_identical_in_another_home_under_another_name_and_time_zone() {
     let others: Vec<&str> = stdout.lines().filter(|line| !line.contains("  identical  (")).collect();
     assert_eq!(others, [format!("{count} of {count} turns identical")], "{stderr}");
     assert!(replayed.status.success() && stderr.is_empty(), "{stderr}");
+}
+
+#[test]
+fn turns_with_the_default_selector() {
+    are_identical_elsewhere(recording());
+}
+
+#[test]
+fn turns_with_the_context_builder() {
+    let home = recording();
+    home.configure("selector = \"context-builder\"");
+    are_identical_elsewhere(home);
+}
+
+#[test]
+fn turns_in_which_a_plugin_breaks() {
+    let home = recording();
+    home.plugin("broken", programs::FAULT_PANIC).configure("[plugins.broken]\non_fault = \"skip\"");
+    are_identical_elsewhere(home);
+}
+
+#[test]
+fn turns_that_plugins_rewrite() {
+    let home = recording();
+    home.plugin("upper", programs::PROMPT_UPPER);
+    home.scripted("b", programs::SCRIPTED_STREAM, "before-llm-call = { say = \"and more\" }");
+    are_identical_elsewhere(home);
 }
