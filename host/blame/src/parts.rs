@@ -181,7 +181,7 @@ impl<'a> Changed<'a> {
             let known = self.words.entry(*place).or_insert_with(|| self::words(&before[*place]));
             let shared = known.iter().filter(|word| words.contains(**word)).count();
             let all = known.len() + words.len() - shared;
-            let alike = if all == 0 { 100 } else { shared * 100 / all };
+            let alike = (shared * 100).checked_div(all).unwrap_or(100);
             if best.is_none_or(|(most, _)| alike > most) {
                 best = Some((alike, *place));
             }

@@ -53,8 +53,8 @@ fn check(blame: &Blame, seed: u64) {
 
 fn trail(stages: usize) -> RequestTrail {
     let mut trail = RequestTrail::new("cli:local", "turn-1");
-    for stage in 0..stages {
-        trail.source(Source::plugin(&LETTERS[stage].to_string(), "0", "before-llm-call"));
+    for letter in LETTERS.iter().take(stages) {
+        trail.source(Source::plugin(&letter.to_string(), "0", "before-llm-call"));
     }
     trail
 }

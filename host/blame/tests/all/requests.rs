@@ -171,7 +171,7 @@ fn a_changed_tool_call_shows_what_was_there_and_what_is() {
     assert_eq!(blame.calls.len(), 1);
     let [change] = &blame.calls[0].arguments[..] else { panic!("{:?}", blame.calls) };
     assert_eq!((change.source, change.before.as_str(), change.after.as_str()), (plugin, "a", "b"));
-    assert_eq!(changes(&arguments), [change.clone()]);
+    assert_eq!(changes(&arguments), std::slice::from_ref(change));
 }
 
 #[test]
