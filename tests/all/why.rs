@@ -135,7 +135,7 @@ fn a_denial_by_a_grant_names_the_command_that_gives_it() {
 }
 
 #[test]
-fn a_plugin_that_refuses_and_one_that_asks_are_named() {
+fn a_plugin_that_refuses_is_named() {
     let home = home();
     home.scripted("guard", programs::SCRIPTED, r#"before-tool-call = { deny = "not on my watch" }"#);
     let server = Server::new([bash("true"), Answer::text("done")]);
@@ -143,7 +143,6 @@ fn a_plugin_that_refuses_and_one_that_asks_are_named() {
     let explained = why(&home, "cli:local", "call_bash");
     says(&explained, "decided by", "a plugin in front of the tool");
     says(&explained, "plugin", "`guard` says: not on my watch");
-    home.configure("[plugins.guard.config.answers]\nbefore-tool-call = { ask = \"may it?\" }");
 }
 
 #[test]
