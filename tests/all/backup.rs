@@ -51,7 +51,9 @@ fn a_backup_under_a_running_serve_is_restored_with_every_tape_byte_for_byte() {
     assert_eq!(serve.end().code, Some(0));
     // The conversation and the memory go on there.
     let asked = home.bub(["--home", &text(&back), "run", ",memory.show", "--session", "http:1"]).finish();
-    assert!(asked.stdout.contains("the boat is green"), "{asked}");
+    assert!(asked.stdout.contains("- long-term: 17 bytes") && asked.stderr.is_empty(), "{asked}");
+    let verified = home.bub(["--home", &text(&back), "audit", "verify"]).finish();
+    assert_eq!(verified.code, Some(0), "{verified}");
 }
 
 /// The tapes that `backup verify` counts.

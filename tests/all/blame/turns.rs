@@ -60,7 +60,7 @@ fn every_byte_of_fifty_requests_has_a_source_and_the_body_is_the_one_that_was_se
         assert!(["builtin", "context-builder"].contains(&system["plugin"].as_str().unwrap_or_default()), "{system}");
     }
     // Values of messages are no unknown text of the host: it wrote nothing but what joins the parts.
-    let by_host: Vec<String> = all.iter().flat_map(|blame| texts_of_host(blame)).collect();
+    let by_host: Vec<String> = all.iter().flat_map(texts_of_host).collect();
     assert!(by_host.iter().all(|text| text.trim().len() < 40), "{by_host:#?}");
 }
 

@@ -11,8 +11,11 @@ use std::io::{Read, Write};
 use std::path::Path;
 use tar::{Builder, Header};
 
+/// A name and a content.
+type Packed<'a> = (&'a str, &'a [u8]);
+
 /// An archive with such files, which nothing of the crate wrote.
-fn archive(path: &Path, files: &[(&str, &[u8])]) {
+fn archive(path: &Path, files: &[Packed<'_>]) {
     let mut archive = Builder::new(GzEncoder::new(fs::File::create(path).expect("a file"), Compression::fast()));
     for (name, content) in files {
         let mut header = Header::new_gnu();
@@ -67,8 +70,8 @@ fn what_is_no_backup_is_named_and_restores_nothing() {
     let place = tempfile::tempdir().expect("a folder");
     let (file, back) = (place.path().join("b.tar.gz"), place.path().join("back"));
     let manifest = br#"{"program":"9","created":"","tapes":"files","has_secrets":false,"files":[]}"#;
-    let format: (&str, &[u8]) = ("bub-wasm-backup", b"1\n");
-    let cases: [(&[(&str, &[u8])], &str); 9] = [
+    let format: Packed<'_> = ("bub-wasm-backup", b"1\n");
+    let cases: [(&[Packed<'_>], &str); 9] = [
         (&[], "it is cut off: its list of files is missing"),
         (&[("readme", b"x")], "it is no backup of `bub-wasm`"),
         (&[("bub-wasm-backup", b"2\n")], "it has format 2, and this program knows 1: update the program"),

@@ -26,6 +26,8 @@ fn home() -> TempDir {
         ("usage/2026-01-02.jsonl", "{\"tokens\":1}\n{\"tok"),
         ("cache/index/x.index", "derived"),
         ("serve.sqlite", "messages"),
+        ("audit/key", "a key"),
+        ("audit/heads.jsonl", "{}\n"),
     ];
     for (path, text) in files {
         let path = home.path().join(path);
@@ -99,6 +101,9 @@ async fn secrets_are_under_the_passphrase() {
     assert_eq!(fs::read_to_string(with.join(".env")).expect("it is there"), "BUB_API_KEY=sk-secret-of-the-test\n");
     restore(&file, &without, None).expect("it is put back");
     assert!(!without.join(".env").exists() && without.join("config.toml").exists());
+    // The signed heads and their key, or neither.
+    assert!(with.join("audit/key").exists() && with.join("audit/heads.jsonl").exists());
+    assert!(!without.join("audit").exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -136,10 +141,11 @@ async fn a_backup_under_load_has_each_tape_between_two_writes() {
                 fs::read(tapes(home.path()).join(path.file_name().expect("a name"))),
             );
             assert!(now.expect("a tape").starts_with(&copy), "{}", path.display());
-            let lines = copy.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-            let entries =
-                lines.map(|line| serde_json::from_slice::<serde_json::Value>(line).expect("a whole line")).count();
-            // The first entry begins the tape, or there is none such.
+            let mut entries = 0;
+            for line in copy.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                serde_json::from_slice::<serde_json::Value>(line).expect("a whole line");
+                entries += 1;
+            }
             assert!(entries % 2 == 0, "{entries} entries of writes of two");
             seen += entries;
         }
