@@ -1,6 +1,7 @@
 //! `record` keeps turns, and `replay` makes their calls again with nothing reaching outside.
 
 mod broken;
+mod evidence;
 mod kept;
 mod kinds;
 mod many;
