@@ -66,8 +66,12 @@ impl ChainedStore {
                 Some(state) => state,
                 None => State::read(&*self.inner, tape).await?,
             };
-            let Chained { commit: written, after } =
-                chained(&*self.inner, tape, commit.clone(), &state, reads || state.is_broken).await?;
+            let chained = chained(&*self.inner, tape, commit.clone(), &state, reads || state.is_broken).await;
+            let Chained { commit: written, after } = match chained {
+                // Perhaps it was done before: the store knows, and asks for the key first.
+                Err(Error::Conflict { .. }) if commit.key.is_some() => return self.inner.commit(commit).await,
+                chained => chained?,
+            };
             match self.inner.commit(written).await {
                 Ok(Outcome::Already) => return Ok(Outcome::Already),
                 Ok(outcome) => {

@@ -53,7 +53,9 @@ fn the_same_is_printed_for_people_and_by_tape_context() {
         assert!(by_blame.stdout.contains(said), "`{said}` in {by_blame}");
     }
     let by_context = home.bub(["tape", "context", "--blame", "--prompt", "next"]).finish();
-    assert_eq!(by_blame.stdout, by_context.stdout);
+    // The message that comes next has the time of the preview.
+    let timeless = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "0");
+    assert_eq!(timeless(&by_blame.stdout), timeless(&by_context.stdout));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::home::{Home, RECEIPTS, TAPE, message, turn, with_turns};
 use bub_audit::FaultKind;
-use bub_tape::{Batch, Commit, Entry, Erasure, Note, Outcome, Store};
+use bub_tape::{Batch, Commit, Entry, Erasure, Error, Note, Outcome, Store};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::sync::Arc;
@@ -19,7 +19,13 @@ async fn a_write_that_is_repeated_under_its_key_is_on_the_chain_once() {
     let home = with_turns(1).await;
     let again = turn(1);
     assert!(matches!(home.chained().commit(again.clone()).await.unwrap(), Outcome::Stored(_)));
-    assert_eq!(home.chained().commit(again).await.unwrap(), Outcome::Already);
+    assert_eq!(home.chained().commit(again.clone()).await.unwrap(), Outcome::Already);
+    // Also where it expects the end that the tape had before.
+    let mut expecting = again;
+    expecting.batches.iter_mut().for_each(|batch| batch.expect_last = Some(0));
+    assert_eq!(home.chained().commit(expecting.clone()).await.unwrap(), Outcome::Already);
+    expecting.key = Some("another".to_owned());
+    assert!(matches!(home.chained().commit(expecting).await, Err(Error::Conflict { .. })));
     assert_eq!(home.is_whole().await.records, 2);
 }
 
