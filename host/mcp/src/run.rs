@@ -76,6 +76,10 @@ pub(crate) async fn run<C: Caller>(
             }
             outcome = &mut work => {
                 if let Some(progress) = &mut progress {
+                    // What the turn did last may have come together with its end.
+                    while let Some(Ok(event)) = events.as_mut().map(mpsc::Receiver::try_recv) {
+                        progress.event(event).await;
+                    }
                     progress.flush().await;
                 }
                 return outcome;
