@@ -28,7 +28,7 @@ pub enum SourceKind {
     Configuration,
 }
 
-/// A source of text. Names are strangers' texts: whoever shows them escapes them.
+/// A source of text. Names are strangers' texts: the code that shows them escapes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Source {
     /// What it is.

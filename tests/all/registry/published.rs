@@ -30,7 +30,7 @@ fn a_plugin_is_published_added_upgraded_and_rolled_back_with_its_signer_and_gran
     assert_eq!(said, format!("{to}:1.0.0  Writes in capitals.\n"));
     assert!(does(&home, ["search", "other"]).contains("has no plugin with `other` in its name"));
 
-    // Nobody has named the key: its id is shown and kept.
+    // The configuration does not name the key: its id is shown and kept.
     let said = does(&home, ["add", "notes@1.0.0", "--yes"]);
     for words in ["its author says that it wants: hook:build-prompt", "which is not in `[trust.keys]`", "is there now"]
     {

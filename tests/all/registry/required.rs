@@ -131,7 +131,7 @@ fn a_change_of_signer_is_followed_only_by_name() {
     trust(&home, "acme", &public);
     does(&home, ["add", &signed(&home, &component("1.0.0", &[HOOK]), &file), "--yes"]);
     let second = component("2.0.0", &[HOOK]);
-    // A key that nobody has named says nothing, so this is a version without a signature.
+    // A key that the configuration does not name says nothing, so this is a version without a signature.
     let path = signed(&home, &second, &next);
     let refused = plugin(&home, ["add", &path, "--yes"]).refuses(&["was signed by key", "has no signature now"]);
     assert!(refused.stderr.contains("--accept-signer none"), "{refused}");

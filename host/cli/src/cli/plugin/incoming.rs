@@ -67,7 +67,7 @@ impl Incoming {
             signature = beside(Path::new(from))?;
             source = std::path::absolute(from).map_or(source, |path| path.display().to_string());
         }
-        // A signature by a key that nobody has named says nothing.
+        // A signature by a key that the configuration does not name says nothing.
         signature.take_if(|signature| !config.trust.requires(name) && config.trust.find(signature.key_id()).is_none());
         let name = name.to_owned();
         let notes = Vec::new();

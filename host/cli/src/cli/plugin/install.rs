@@ -29,7 +29,7 @@ pub(super) enum Earlier {
 pub(super) enum Installed {
     /// It is active, or was before.
     Yes,
-    /// The user has declined it, or nobody could be asked.
+    /// The user has declined it, or there was no terminal to ask at.
     No,
 }
 
