@@ -22,7 +22,7 @@ pub use writer::Writer;
 
 use super::fault::FaultKind;
 use super::loaded::Plugin;
-use bub_recordings::{Limits, Store, Written};
+use bub_recordings::{Limits, Store};
 use files::CallFiles;
 use parking_lot::{Mutex, RwLock};
 use play::Expected;
@@ -31,16 +31,12 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is told of each recording that was written.
-pub type OnWritten = Arc<dyn Fn(&Written) + Send + Sync>;
-
 /// The recordings or playbacks of a host; by default none.
 #[derive(Default)]
 pub struct Recordings {
     active: RwLock<Vec<Active>>,
     /// Instances between two calls of a playback, by the number that the recording gives them.
     parked: Mutex<HashMap<u64, Box<dyn Any + Send>>>,
-    on_written: RwLock<Vec<OnWritten>>,
     kept: Mutex<Kept>,
     /// Writes recordings of turns behind their answers.
     pub writer: Writer,
@@ -115,17 +111,6 @@ impl Recordings {
             (Some(recorder), Some((turn, place))) => turn.begin(plugin, call, place, snapshot, Some(recorder)),
             (Some(recorder), None) => recorder.begin(plugin, call, snapshot.snapshot()),
         }
-    }
-
-    /// Tells that function of each recording that is written from now on, on the thread that writes.
-    pub fn on_written(&self, tell: OnWritten) {
-        self.on_written.write().push(tell);
-    }
-
-    /// A recording was written.
-    pub fn announce(&self, written: &Written) {
-        let all = self.on_written.read().clone();
-        all.iter().for_each(|tell| tell(written));
     }
 
     /// Removes recordings beyond the bounds, if there may be any since the latest one of that size was written.

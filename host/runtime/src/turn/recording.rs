@@ -82,7 +82,6 @@ fn write(host: &Arc<Host>, runtime: &Handle, turn: TurnRecord) {
     let store = recordings(host);
     match store.write(turn, PROGRAM, &|text| host.config.redact(text)) {
         Ok(written) => {
-            host.recordings.announce(&written);
             let note = Note::Recording { turn: written.name, digest: written.digest };
             if let Err(error) = runtime.block_on(host.note(&written.folder, note)) {
                 tracing::warn!("a recording is not on the chain of its session: {error}");
