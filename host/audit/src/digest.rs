@@ -1,6 +1,7 @@
 //! Digests of entries and of records, as hex.
 
 use bub_tape::Entry;
+use bub_types::text::hex;
 use sha2::{Digest, Sha256};
 
 /// The value that stands for "no record before this one".
@@ -32,16 +33,6 @@ pub(crate) fn line_digest(line: &str) -> String {
     sum.update(b"bub heads 1\n");
     sum.update(line.as_bytes());
     hex(&sum.finalize())
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// Whether the text is a SHA-256 in lower-case hex.

@@ -1,5 +1,6 @@
 //! What a backup says of itself.
 
+use bub_types::text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
@@ -93,7 +94,7 @@ impl<R: Read> Measured<R> {
 
     /// The entry for what was read.
     pub(crate) fn into_file(self, path: &str) -> File {
-        let sha256 = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex(&self.hash.finalize());
         File { path: path.to_owned(), bytes: self.bytes, sha256 }
     }
 }

@@ -1,9 +1,9 @@
 //! Values by their digests. A long string within a value is an object of its own, so that what several values say stands once.
 
+use bub_types::text::hex;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::fmt::Write;
 
 /// Strings of at least so many bytes are objects.
 const LONG: usize = 256;
@@ -13,10 +13,7 @@ const REFERENCE: &str = "\u{1}sha256";
 
 /// SHA-256, in hex.
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex(&Sha256::digest(bytes))
 }
 
 /// The digest of a value, whatever the order of its keys.

@@ -1,10 +1,9 @@
 //! Digests of content.
 
 use anyhow::{Result, bail};
-use bub_types::text::escaped;
+use bub_types::text::{escaped, hex};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
-use std::fmt::Write as _;
 use std::str::FromStr;
 
 /// The prefix of the only algorithm that is accepted.
@@ -22,12 +21,7 @@ impl Digest {
 
     /// The digest of what was hashed.
     pub(crate) fn finished(hasher: Sha256) -> Self {
-        let mut hex = String::with_capacity(64);
-        for byte in hasher.finalize() {
-            // Writing to a text does not fail.
-            let _ = write!(hex, "{byte:02x}");
-        }
-        Self(hex)
+        Self(hex(&hasher.finalize()))
     }
 
     /// The hex digits alone.

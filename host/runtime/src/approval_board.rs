@@ -12,6 +12,7 @@ mod shared;
 use crate::channel::{ApprovalDecision, ApprovalRequest};
 use crate::host::Host;
 use anyhow::Result;
+use bub_types::text::hex;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::future::Future;
@@ -148,7 +149,7 @@ pub fn board(host: &Host) -> Arc<dyn ApprovalBoard> {
 pub fn random_name() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
 }
 
 /// The names of decisions in files, rows and requests.

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use bub_types::text::hex;
 use sha2::{Digest as _, Sha256};
 
 use super::draft::{Draft, event};
@@ -125,10 +126,6 @@ fn digest(entry: &Entry) -> [u8; BYTES] {
     let mut digest = [0; BYTES];
     digest.iter_mut().zip(sum.finalize()).for_each(|(to, from)| *to = from);
     digest
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn from_hex(text: &str) -> Option<[u8; BYTES]> {

@@ -6,6 +6,8 @@ mod line;
 pub use invisible::Invisible;
 pub use line::{json_line, line};
 
+use std::fmt::Write;
+
 /// Maximum bytes of a text that are processed. A guest may pass megabytes.
 const LOOKED_AT: usize = 64 << 10;
 
@@ -14,6 +16,15 @@ pub fn plain(text: &str) -> String {
     let text = text.split(" (os error").next().unwrap_or(text);
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
+}
+
+/// Bytes as hexadecimal digits, in lower case.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// A number with its noun in singular or plural.

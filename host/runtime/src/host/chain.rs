@@ -26,7 +26,7 @@ pub fn chained(config: &Config, store: Arc<dyn Store>) -> Arc<dyn Store> {
 /// The delivery of signed heads, by a configuration.
 pub struct HeadDelivery {
     folder: AuditFolder,
-    /// As the configuration names it; none: nobody gets them.
+    /// As the configuration names it; none: there is no witness.
     name: Option<String>,
     witness: Result<Option<Witness>>,
     redact: Box<dyn Fn(&str) -> String + Send + Sync>,

@@ -7,6 +7,7 @@ use crate::guest::handles::{Child, ProgramReceipt};
 use bub_permissions::Grant;
 use bub_system::process;
 use bub_system::process::Program;
+use bub_types::text::hex;
 use bub_types::{Error, ErrorKind};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -58,7 +59,7 @@ impl State {
             plugin: self.plugin.name.clone(),
             grant: if is_free { Grant::PROCESS } else { Grant::PROCESS_SANDBOXED },
             program: command.split_whitespace().next().unwrap_or_default().to_owned(),
-            command: Sha256::digest(command).iter().map(|byte| format!("{byte:02x}")).collect(),
+            command: hex(&Sha256::digest(command)),
             is_confined: start.confined.is_some(),
             exit: None,
             began: Instant::now(),

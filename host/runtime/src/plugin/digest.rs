@@ -1,7 +1,7 @@
 //! Digests of plugins' bytes.
 
+use bub_types::text::hex;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 /// Whether that is a SHA-256 in hex.
 pub fn is_digest(text: &str) -> bool {
@@ -10,8 +10,5 @@ pub fn is_digest(text: &str) -> bool {
 
 /// SHA-256, in hex.
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex(&Sha256::digest(bytes))
 }

@@ -174,7 +174,7 @@ fn written(tool: &Tool) -> Arc<str> {
     tool.offer().spec.written().into()
 }
 
-/// The model that is asked when nobody names another.
+/// The model that is asked unless another is named.
 fn usual_model(turn: &Turn) -> String {
     let session = turn.get("model").and_then(|model| model.as_str().map(str::to_owned));
     session.unwrap_or_else(|| turn.scope.host.config.model.model.clone())

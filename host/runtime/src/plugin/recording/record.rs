@@ -3,6 +3,7 @@
 use super::call::RecordedCall;
 use super::{CallRecording, Log, Session};
 use crate::plugin::loaded::Plugin;
+use bub_types::text::hex;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
@@ -69,6 +70,5 @@ pub(super) fn seed() -> String {
     let mut bytes = [0_u8; 16];
     // Without the system's source random numbers are the same in each recorded call.
     let _ = getrandom::fill(&mut bytes);
-    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    hex(&bytes)
 }
