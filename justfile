@@ -62,6 +62,12 @@ book:
 screenshots:
     cargo test -p bub-wasm --test all -- --ignored --exact page::browser::screenshots::the_pictures_of_readme_and_book_are_made
 
+# Put the functions that a start runs next to each other in release builds; needs valgrind. A new toolchain asks for it.
+order:
+    cargo build --release
+    python3 host/cli/build/order.py target/release/bub-wasm > target/startup.ld
+    mv target/startup.ld host/cli/build/startup.ld
+
 # Record the terminal session of the README from a release build; needs tmux.
 demo:
     cargo build --release

@@ -1,5 +1,5 @@
 //! Packs what `plugin new` makes projects of: the templates, the contracts and the SDKs, as one compressed archive. Asks the
-//! linker for a compact table of relocations, and to keep identical functions once.
+//! linker for a compact table of relocations, to keep identical functions once, and to order those of a start.
 
 #[path = "build/kit.rs"]
 mod kit;
@@ -25,5 +25,5 @@ fn main() {
     fs::write(out.join("kit.tar.gz"), kit.archive()).expect("OUT_DIR can be written");
     fs::write(out.join("kit.rs"), kit.table()).expect("OUT_DIR can be written");
     relocations::pack();
-    linker::fold();
+    linker::arrange(&root);
 }

@@ -1,17 +1,20 @@
-//! An argument for the linker that makes the release program smaller.
+//! Arguments for the linker that make the release program smaller, and its start lighter.
 
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-/// Lets the linker keep identical functions once, in the release program. Other linkers than LLD may refuse the argument.
-pub fn fold() {
+/// Lets the linker keep identical functions once, and put those that each start runs next to each other, in the release
+/// program. Other linkers than LLD may refuse the arguments.
+pub fn arrange(root: &Path) {
     for name in ["PROFILE", "TARGET", "HOST", "RUSTC_LINKER", "CARGO_ENCODED_RUSTFLAGS"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     if is_release && links_with_lld() {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+        let order = root.join("host/cli/build/startup.ld");
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", order.display());
     }
 }
 

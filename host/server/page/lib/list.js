@@ -4,12 +4,15 @@ import { html, useCallback, useEffect, useId, useImperativeHandle, useLayoutEffe
 // Browsers bound the height of an element; a longer list is scrolled at a scale.
 const MAX_HEIGHT = 12_000_000;
 const OVERSCAN = 3;
+// New contents that are laid out in one frame; rows beyond them follow in the next ones.
+const NEW_A_FRAME = 8;
 
 /**
  * @param {object} props
  * @param {number} props.count
  * @param {number} props.height the height of a row in pixels
- * @param {(index: number, isActive: boolean) => unknown} props.row the content of a row
+ * @param {(index: number, isActive: boolean, isAffordable: () => boolean) => unknown} props.row the content of a row; a row
+ *   that is costly asks whether it may be drawn in this frame, and is asked for again where it may not
  * @param {(index: number) => string} [props.rowClass]
  * @param {string} props.label
  * @param {number} props.active the index of the active row, or -1
@@ -106,12 +109,22 @@ export function VirtualList({ count, height, row, rowClass, label, active, onAct
     if (at) onActive(Number(at.dataset.row), 'click');
   };
 
+  const [, draw] = useState(0);
+  let left = NEW_A_FRAME;
+  const isAffordable = () => { left -= 1; return left >= 0; };
+
   const slots = [];
   for (let index = seen.first; index < end; index += 1) {
     // Rows have no keys, so that scrolling changes texts and moves no elements.
     slots.push(html`<div role="option" id=${`${id}-${index}`} data-row=${index} aria-selected=${index === active} aria-setsize=${count}
-      aria-posinset=${index + 1} class=${`vl-row ${rowClass?.(index) ?? ''}`}>${row(index, index === active)}</div>`);
+      aria-posinset=${index + 1} class=${`vl-row ${rowClass?.(index) ?? ''}`}>${row(index, index === active, isAffordable)}</div>`);
   }
+  const isLate = left < 0;
+  useEffect(() => {
+    if (!isLate) return undefined;
+    const next = requestAnimationFrame(() => draw((n) => n + 1));
+    return () => cancelAnimationFrame(next);
+  });
   const hasActive = active >= seen.first && active < end;
   return html`<div ref=${box} class=${`vl ${extra}`} role="listbox" tabindex="0" aria-label=${label} onScroll=${scrolled} onKeyDown=${pressed}
     onClick=${clicked} aria-activedescendant=${hasActive ? `${id}-${active}` : undefined}>

@@ -186,7 +186,7 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
       ${isSearching ? html`<${Hits} session=${session} text=${search} kinds=${kinds} height=${height} mark=${mark} active=${target} open=${open} />`
         : source.count === 0 && !source.error ? (source.isLoaded ? html`<${Empty} title=${t('No entries of these kinds')} />` : html`<${Busy} rows=${8} />`)
           : html`<${VirtualList} class="timeline" label=${t('Entries')} count=${source.count} height=${height} control=${control} active=${activeIndex} onActive=${select}
-              onOpen=${(index) => open(source.idAt(index))} onRange=${range} rowClass=${rowClass} row=${(index) => { const id = source.idAt(index); return Row(source.at(index), id, mark(id)); }} />`}
+              onOpen=${(index) => open(source.idAt(index))} onRange=${range} rowClass=${rowClass} row=${(index, _, isAffordable) => { const id = source.idAt(index); return Row(source.at(index), id, mark(id), isAffordable); }} />`}
     </div>
     ${target && html`<${Detail} session=${session} id=${target} known=${known(source, target)} mark=${mark(target)} onClose=${() => open(null)} onFork=${onFork}
       onShow=${isSearching ? () => jump(target) : null} />`}
@@ -233,5 +233,5 @@ function Hits({ session, text, kinds, height, mark, active, open }) {
     : html`<p class="hits-count muted small" role="status" aria-busy=${from.isBusy}>${tn(hits.length, '{n} entry found, the best first', '{n} entries found, the best first')}</p>
       <${VirtualList} class="timeline" label=${t('Found entries')} count=${hits.length} height=${height} active=${active ? hits.findIndex((hit) => hit.entry.id === active) : at}
         onActive=${(index, how) => { setAt(index); if (how === 'click' || active) open(hits[index].entry.id); }} onOpen=${(index) => open(hits[index].entry.id)}
-        rowClass=${(index) => `is-${hits[index]?.entry.kind}`} row=${(index) => Row(hits[index]?.entry, hits[index]?.entry.id, mark(hits[index]?.entry.id))} />`)}</${Loaded}>`;
+        rowClass=${(index) => `is-${hits[index]?.entry.kind}`} row=${(index, _, isAffordable) => Row(hits[index]?.entry, hits[index]?.entry.id, mark(hits[index]?.entry.id), isAffordable)} />`)}</${Loaded}>`;
 }

@@ -51,8 +51,10 @@ export function markOf(id, a, b) {
  * @param {object|null|undefined} entry
  * @param {number} id
  * @param {object|null} mark
+ * @param {() => boolean} isAffordable whether an entry that was not drawn yet may be drawn now
  */
-export function Row(entry, id, mark) {
+export function Row(entry, id, mark, isAffordable) {
+  if (entry && !texts.has(entry) && !isAffordable()) entry = undefined;
   // All rows have the same elements, so that those that pass by and those that come to be known change texts alone.
   const { name, summary: text, date } = entry ? textsOf(entry) : NO_TEXTS;
   const isDamaged = entry && !entry.payload;
