@@ -56,6 +56,12 @@ async function talk(browser, form) {
   });
   await one.isAccessible('talk with an unfolded tool call');
 
+  await step('a tool call says how long it took, after a reload too', async () => {
+    await page.reload();
+    const state = page.locator('details.call').last().locator('.call-state');
+    await until(async () => await state.count() === 1 && /\d+ m?s/.test(await state.innerText()), 'the duration of the call');
+  });
+
   await step('a picture is attached by paste, and stands on the tape', async () => {
     await one.field().fill('look at this');
     await one.field().evaluate((field, png) => {
