@@ -1,6 +1,7 @@
 //! Receipts, chains, signed heads and witnesses, through the program.
 
 mod legitimate;
+mod served;
 mod witness;
 
 use crate::home;

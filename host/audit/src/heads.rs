@@ -156,7 +156,7 @@ fn parse(text: &str, keys: &Keys) -> Option<(Line, usize)> {
 }
 
 /// The next line without its end; `Some(None)`: it is too long, or no text.
-fn next_line(lines: &mut impl BufRead) -> io::Result<Option<Option<String>>> {
+pub(crate) fn next_line(lines: &mut impl BufRead) -> io::Result<Option<Option<String>>> {
     let mut bytes = Vec::new();
     let limit = MAX_LINE as u64 + 1;
     io::Read::take(lines, limit).read_until(b'\n', &mut bytes)?;
@@ -168,7 +168,7 @@ fn next_line(lines: &mut impl BufRead) -> io::Result<Option<Option<String>>> {
 }
 
 /// The last whole line. The part of a line behind it, which a crash left, is removed.
-fn last_line(file: &File) -> io::Result<Option<String>> {
+pub(crate) fn last_line(file: &File) -> io::Result<Option<String>> {
     let mut length = file.metadata()?.len();
     let start = length.saturating_sub(2 * MAX_LINE as u64);
     let mut bytes = vec![0; usize::try_from(length - start).unwrap_or_default()];
@@ -183,12 +183,17 @@ fn last_line(file: &File) -> io::Result<Option<String>> {
     Ok(text.lines().next_back().map(str::to_owned))
 }
 
-/// Compares the list of a witness with the heads of a home: a witness has seen what the home must still have.
+/// Compares the list of a witness with the heads of a home: a witness has seen what the home must still have. A line that no
+/// key of the home has signed says nothing of the home, but that the list is not the home's.
 ///
 /// # Errors
 ///
 /// The list cannot be read.
-pub fn check_witness(lines: impl BufRead, log: &HeadLog) -> io::Result<(HashMap<String, SignedHead>, Vec<Fault>)> {
+pub fn check_witness(
+    lines: impl BufRead,
+    log: &HeadLog,
+    keys: &Keys,
+) -> io::Result<(HashMap<String, SignedHead>, Vec<Fault>)> {
     let mut lines = lines;
     let known: HashMap<&str, &SignedHead> = log.digests.iter().map(String::as_str).zip(&log.heads).collect();
     let (mut witnessed, mut faults) = (HashMap::new(), Vec::new());
@@ -199,7 +204,12 @@ pub fn check_witness(lines: impl BufRead, log: &HeadLog) -> io::Result<(HashMap<
                 witnessed.insert(head.tape.clone(), (*head).clone());
             }
             None => {
-                faults.push(Fault::new(Place::Witness(at), FaultKind::CutOff, "the signed heads do not have it"));
+                let is_ours = text.and_then(|text| parse(&text, keys)).is_some_and(|(line, _)| line.is_signed);
+                let (kind, why) = match is_ours {
+                    true => (FaultKind::CutOff, "the signed heads do not have it"),
+                    false => (FaultKind::Changed, "no key of this home has signed it"),
+                };
+                faults.push(Fault::new(Place::Witness(at), kind, why));
                 break;
             }
         }

@@ -10,6 +10,7 @@
 #![warn(missing_docs, unreachable_pub)]
 
 mod complete;
+mod cose;
 mod digest;
 mod erasing;
 mod fault;
@@ -22,8 +23,10 @@ mod state;
 mod statement;
 mod verify;
 mod witness;
+mod witness_list;
 mod writer;
 
+pub use cose::cose;
 pub use digest::entry_digest;
 pub use fault::{Fault, FaultKind, Place};
 pub use heads::{HEADS, HeadLog, SignedHead, Signing, check_witness};
@@ -32,3 +35,4 @@ pub use layer::{ChainedStore, Head, HeadKeeper};
 pub use statement::envelope;
 pub use verify::{Report, verify};
 pub use witness::{Delivery, Failed, Lines, Witnessed, append_lines};
+pub use witness_list::{MAX_LIST, MAX_PART, NotTaken, Taken, WitnessLists};

@@ -10,7 +10,7 @@ use super::keys::AuditFolder;
 use super::layer::Head;
 
 /// The type of the payload, by in-toto.
-const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 /// The type of the predicate: what the digests of the subjects are.
 const PREDICATE: &str = "urn:bub-wasm:audit:1";
@@ -23,21 +23,25 @@ const PREDICATE: &str = "urn:bub-wasm:audit:1";
 pub fn envelope(folder: &AuditFolder, heads: &[Head]) -> io::Result<serde_json::Value> {
     let lock = folder.lock()?;
     let (key, id) = folder.signer(&lock)?;
-    let subjects = heads.iter().map(|head| json!({ "name": head.tape, "digest": { "sha256": head.hash } }));
-    let chains = heads.iter().map(|head| json!({ "tape": head.tape, "chain": head.chain, "seq": head.seq }));
-    let statement = json!({
-        "_type": "https://in-toto.io/Statement/v1",
-        "subject": subjects.collect::<Vec<_>>(),
-        "predicateType": PREDICATE,
-        "predicate": { "at": bub_tape::now(), "chains": chains.collect::<Vec<_>>() },
-    });
-    let payload = statement.to_string();
+    let payload = statement(heads).to_string();
     let signature = key.sign(&encoded(&payload));
     Ok(json!({
         "payloadType": PAYLOAD_TYPE,
         "payload": STANDARD.encode(&payload),
         "signatures": [{ "keyid": id, "sig": STANDARD.encode(signature) }],
     }))
+}
+
+/// The statement without a signature.
+pub(crate) fn statement(heads: &[Head]) -> serde_json::Value {
+    let subjects = heads.iter().map(|head| json!({ "name": head.tape, "digest": { "sha256": head.hash } }));
+    let chains = heads.iter().map(|head| json!({ "tape": head.tape, "chain": head.chain, "seq": head.seq }));
+    json!({
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": subjects.collect::<Vec<_>>(),
+        "predicateType": PREDICATE,
+        "predicate": { "at": bub_tape::now(), "chains": chains.collect::<Vec<_>>() },
+    })
 }
 
 /// The bytes that DSSE signs: the lengths and the texts of type and payload.

@@ -71,6 +71,16 @@ impl AuditFolder {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
+    /// Whether a line of the signed heads ends behind so many bytes.
+    fn is_line_end(&self, bytes: u64) -> io::Result<bool> {
+        let Some(last) = bytes.checked_sub(1) else { return Ok(true) };
+        let mut byte = [0];
+        let mut file = File::open(self.dir.join(HEADS))?;
+        file.seek(SeekFrom::Start(last))?;
+        file.read_exact(&mut byte)?;
+        Ok(byte == *b"\n")
+    }
+
     /// Begins a delivery to that witness; `None`: nothing was signed yet, or another process delivers.
     ///
     /// # Errors
@@ -92,6 +102,10 @@ impl AuditFolder {
         }
         // What was cut off here since is still there.
         state.bytes = state.bytes.min(signed);
+        if !self.is_line_end(state.bytes)? {
+            // Other lines are there by now. The witness says what it has of them.
+            state.bytes = 0;
+        }
         Ok(Some(Delivery { folder: self.clone(), state, under_way: 0, _lock: lock }))
     }
 }

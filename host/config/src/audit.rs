@@ -61,6 +61,11 @@ impl Config {
         self.home.join("audit")
     }
 
+    /// The folder of the signed heads of other homes, which `serve` is a witness of.
+    pub fn witness_dir(&self) -> PathBuf {
+        self.home.join("witness")
+    }
+
     /// Whether entries are chained.
     pub fn chains_entries(&self) -> bool {
         !self.is_trial && self.audit.chain.unwrap_or_else(|| self.keeps_tapes_here())

@@ -121,6 +121,8 @@ pub enum Scope {
     Turns,
     /// Read conversations and events.
     Read,
+    /// Have the signed heads of a home witnessed.
+    Witness,
     /// Everything, including commands.
     Admin,
 }
@@ -131,6 +133,7 @@ impl Scope {
         match self {
             Self::Turns => "turns",
             Self::Read => "read",
+            Self::Witness => "witness",
             Self::Admin => "admin",
         }
     }
@@ -183,7 +186,7 @@ pub(super) fn check_tokens(tokens: &[Token]) -> Result<()> {
         let is_hash = token.hash.len() == 64 && token.hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         ensure!(is_hash, "`hash` of token `{name}` is no SHA-256 in hex: `printf %s TOKEN | sha256sum` prints it");
         token.quota.check(&format!("tokens.{name}.quota"))?;
-        ensure!(!token.scopes.is_empty(), "token `{name}` has no `scopes`: `turns`, `read`, `admin`");
+        ensure!(!token.scopes.is_empty(), "token `{name}` has no `scopes`: `turns`, `read`, `witness`, `admin`");
         if tokens.iter().take(position).any(|other| other.name == *name || other.hash == token.hash) {
             bail!("there are two tokens like `{name}` in config.toml: each needs a name and a hash of its own");
         }

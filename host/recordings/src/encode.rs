@@ -4,12 +4,12 @@
 //! manifest. The rest is a gzip stream, each line of which is an object.
 
 use super::manifest::{CallRow, Manifest};
-use super::objects::{Objects, digest};
+use super::objects::{Objects, canonical, digest};
 use super::record::{CallRecord, Shared, TurnRecord};
 use super::{FORMAT, read};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(crate) fn encode(turn: TurnRecord, program: &str, redact: &dyn Fn(&str) -> S
         started_ms: turn.started_ms,
         failure: turn.failure.map(|failure| redact(&failure)),
         calls,
-        objects: objects.filter_map(|(name, value)| Some((redact(&name), encoder.add(value)?))).collect(),
+        objects: objects.filter_map(|(name, value)| Some((redact(&name), encoder.add(&value)?))).collect(),
     };
     let line = serde_json::to_string(&manifest)?;
     let name = digest(line.as_bytes());
@@ -58,11 +58,13 @@ pub(crate) fn encode(turn: TurnRecord, program: &str, redact: &dyn Fn(&str) -> S
 
 impl Encoder<'_> {
     /// The digest of the value without secrets; none if it is no value without them.
-    fn add(&mut self, value: Value) -> Option<String> {
-        let text = value.to_string();
+    fn add(&mut self, value: &Value) -> Option<String> {
+        let text = canonical(value);
         let shown = (self.redact)(&text);
-        let value = if shown == text { value } else { serde_json::from_str(&shown).ok()? };
-        Some(self.objects.add(value))
+        if shown == text {
+            return Some(self.objects.add(value));
+        }
+        Some(self.objects.add(&serde_json::from_str(&shown).ok()?))
     }
 
     fn shared(&mut self, value: Shared) -> Option<String> {
@@ -70,7 +72,7 @@ impl Encoder<'_> {
         if let Some((_, name)) = self.shared.get(&place) {
             return name.clone();
         }
-        let name = self.add((*value).clone());
+        let name = self.add(&value);
         self.shared.insert(place, (value, name.clone()));
         name
     }
@@ -84,19 +86,27 @@ impl Encoder<'_> {
             })
         };
         let ambient = json!({ "clock": call.clock, "monotonic": call.monotonic, "random": call.random });
+        let imports = call.imports.into_iter().map(|import| {
+            Value::Object(Map::from_iter([
+                ("function".to_owned(), import.function.into()),
+                ("arguments".to_owned(), import.arguments.into()),
+                ("answer".to_owned(), import.answer),
+            ]))
+        });
+        let imports = Value::Array(imports.collect());
         let row = CallRow {
             plugin: call.plugin,
             component: call.component,
             hook: call.hook,
             config: kept(self.shared(call.config)),
             turn: kept(self.shared(call.turn)),
-            arguments: kept(self.add(call.arguments)),
+            arguments: kept(self.add(&call.arguments)),
             ended: call.ended,
-            answer: call.answer.map(|answer| kept(self.add(answer))),
+            answer: call.answer.map(|answer| kept(self.add(&answer))),
             fault: call.fault.map(|(name, message)| (name, (self.redact)(&message))),
-            imports: kept(self.add(json!(call.imports))),
-            ambient: kept(self.add(ambient)),
-            files: (!call.files.is_null()).then(|| kept(self.add(call.files))),
+            imports: kept(self.add(&imports)),
+            ambient: kept(self.add(&ambient)),
+            files: (!call.files.is_null()).then(|| kept(self.add(&call.files))),
             instance: call.instance,
             parent: call.parent,
             fuel: call.fuel,

@@ -20,7 +20,7 @@ mod watch;
 pub(crate) use approvals::ApprovalKey;
 pub use approvals::Approvals;
 pub use budget::{Allowance, Budget, Demand, Usage};
-pub use chain::{HeadDelivery, chained};
+pub use chain::{HeadDelivery, chained, witness_list};
 pub use data::Host;
 pub use event_bus::{Counters, EventBus, EventRecord, RuntimeEvent, Subscriber};
 pub use gc::{Compacted, compact_memories, cutoff, garbage};

@@ -33,6 +33,7 @@ mod tapes;
 mod tls;
 mod token;
 mod turns;
+mod witness;
 
 use bub_gateway::Gateway;
 use bub_runtime::approval_board::{self, BoardReader};

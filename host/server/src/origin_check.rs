@@ -181,5 +181,6 @@ fn is_json(request: &Request) -> bool {
     let is_lines = request.uri().path().starts_with("/v1/tapes/") && kind.eq_ignore_ascii_case("application/jsonl");
     // A component is sent as it is; pages cannot send its type without a preflight either.
     let is_component = request.uri().path() == "/v1/plugins/inspect" && kind.eq_ignore_ascii_case("application/wasm");
-    is_lines || is_component || kind.eq_ignore_ascii_case("application/json")
+    let is_heads = request.uri().path() == "/v1/witness" && kind.eq_ignore_ascii_case("application/x-ndjson");
+    is_lines || is_component || is_heads || kind.eq_ignore_ascii_case("application/json")
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Api, ApiError, approvals, channels, events, log, login, mcp, metrics, openai, openapi, origin_check, page, plugins,
-    readiness, status, stream, tapes, token, turns,
+    readiness, status, stream, tapes, token, turns, witness,
 };
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -55,6 +55,7 @@ fn token_routes() -> Vec<Route> {
         ("/v1/log", GET, get(log::stream)),
         ("/v1/running", GET, get(status::running)),
         ("/v1/commands", GET, get(status::commands)),
+        ("/v1/witness", &["get", "post"], get(witness::read).post(witness::post)),
         ("/v1/sessions", GET, get(tapes::sessions)),
         ("/v1/sessions/{session}", GET, get(tapes::session)),
         ("/v1/sessions/{session}/stream", GET, get(stream::stream)),

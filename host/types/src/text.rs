@@ -6,8 +6,6 @@ mod line;
 pub use invisible::Invisible;
 pub use line::{json_line, line};
 
-use std::fmt::Write;
-
 /// Maximum bytes of a text that are processed. A guest may pass megabytes.
 const LOOKED_AT: usize = 64 << 10;
 
@@ -20,11 +18,9 @@ pub fn plain(text: &str) -> String {
 
 /// Bytes as hexadecimal digits, in lower case.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]].map(char::from);
+    bytes.iter().flat_map(digits).collect()
 }
 
 /// A number with its noun in singular or plural.

@@ -226,7 +226,7 @@ async fn a_witness_knows_what_was_cut_off() {
     let home = with_turns(3).await;
     let (keys, heads) = (home.folder().keys().unwrap(), home.dir.path().join("audit/heads.jsonl"));
     let witness = fs::read(&heads).unwrap();
-    let check = || bub_audit::check_witness(&*witness, &home.folder().heads(&keys).unwrap()).unwrap();
+    let check = || bub_audit::check_witness(&*witness, &home.folder().heads(&keys).unwrap(), &keys).unwrap();
     let (witnessed, faults) = check();
     assert_eq!((witnessed[TAPE].seq, faults.len()), (3, 0));
     // Tape, chain and heads as they were a turn ago: only the witness can tell.

@@ -3,7 +3,7 @@
 use bub_recordings::{
     CallRecord, Ended, ImportRecord, Limits, Listed, Problem, Recording, Store, TurnRecord, digest_of,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -197,4 +197,14 @@ fn a_recording_is_found_by_a_part_of_its_name_and_by_a_model_call() {
     assert_eq!(store.find("run-2").expect("it is there").name, two.name);
     assert!(store.find("1970").is_err_and(|error| error.to_string().contains("a part of 2 names")));
     assert!(store.find("nonsense").is_err_and(|error| error.to_string().contains("replay --list")));
+}
+
+#[test]
+fn canonical_json_is_what_a_parser_reads_with_sorted_keys() {
+    let odd: String = (0_u32..0x300).filter_map(char::from_u32).chain(['\u{2028}', '\u{1F600}', '"', '\\']).collect();
+    let value = json!({ "b": [1, -2.5, 1e300, true, null, {}, []], "a": odd, odd.as_str(): { "z": 1, "\u{1}": 2, "y\"": [{ "c": 1, "b": 2 }] } });
+    let text = bub_recordings::canonical(&value);
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    assert_eq!(text, bub_recordings::canonical(&serde_json::from_str(&text).unwrap()));
+    assert_eq!(bub_recordings::canonical(&json!({ "b": odd, "a": 1 })), format!(r#"{{"a":1,"b":{}}}"#, json!(odd)));
 }

@@ -8,7 +8,7 @@ use super::running::{RUNNING, Running};
 use super::state::State;
 use crate::host::{Host, RuntimeEvent};
 use crate::plugin::quarantine::{CallRecorder, CircuitKey, Consequence, CrashContext, Permit};
-use crate::plugin::recording::TurnView;
+use crate::plugin::recording::{LateValue, TurnView};
 use crate::plugin::{Fault, FaultKind, OpenLog, Plugin};
 use crate::turn::Turn;
 use bub_types::hook::{Call, Deadline};
@@ -267,6 +267,10 @@ impl TurnView for SeenTurn<'_> {
 
     fn snapshot(&self) -> Value {
         self.0.map_or(Value::Null, Turn::snapshot)
+    }
+
+    fn late_snapshot(&self) -> (usize, LateValue) {
+        self.0.map_or_else(|| (0, Box::new(|| Value::Null) as LateValue), Turn::late_snapshot)
     }
 }
 

@@ -59,14 +59,25 @@ macro_rules! imported {
                 if !self.0.recording.is_on() {
                     return <$crate::guest::State as $path>::$function(self.0, $($argument),*).await;
                 }
-                let arguments: Vec<serde_json::Value> =
-                    vec![$($crate::guest::imported::crosses::Crosses::shown(&$argument)),*];
-                if let Some(answer) = self.play::<$answer>(FUNCTION, &arguments)? {
-                    return Ok(answer);
+                use $crate::guest::imported::crosses::Crosses;
+                let given = ($(<$ty as Crosses>::kept(&$argument),)*);
+                let shown = |($($argument,)*): &($(<$ty as Crosses>::Kept,)*)| -> Vec<serde_json::Value> {
+                    vec![$(<$ty as Crosses>::shown($argument)),*]
+                };
+                if self.0.recording.is_playback() {
+                    if let Some(answer) = self.play::<$answer>(FUNCTION, &shown(&given))? {
+                        return Ok(answer);
+                    }
                 }
                 let answer = <$crate::guest::State as $path>::$function(self.0, $($argument),*).await?;
-                let shown = $crate::guest::imported::crosses::Crosses::shown(&answer);
-                self.0.recording.imported(FUNCTION, arguments, shown);
+                let answered = <$answer as Crosses>::kept(&answer);
+                let weight = {
+                    let ($($argument,)*) = &given;
+                    0 $(+ <$ty as Crosses>::weight($argument))* + <$answer as Crosses>::weight(&answered)
+                };
+                self.0.recording.imported_late(FUNCTION, weight, move || {
+                    (shown(&given), <$answer as Crosses>::shown(&answered))
+                });
                 Ok(answer)
             })*
             $(async fn drop(&mut self, handle: wasmtime::component::Resource<$handle>) -> wasmtime::Result<()> {

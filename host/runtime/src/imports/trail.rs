@@ -7,8 +7,11 @@ use crate::turn::{Making, SystemPrompt, TrailContext, TrailMessage, Turn};
 use bub_blame::{Source, SourceKind};
 use bub_tape::{Entry, json};
 use bub_types::hook::Hook;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// How many entries are read for each one that is wanted, at most.
+const MAX_SPREAD: usize = 8;
 
 /// What parts of a system prompt are joined by.
 const BETWEEN_PARTS: &str = "\n\n";
@@ -79,18 +82,24 @@ fn origins(request: &Request) -> Vec<From> {
 
 /// The entries that the messages stand for, by their ids.
 async fn entries(view: &View, origins: &[From]) -> bub_tape::Result<BTreeMap<u64, Entry>> {
-    let mut found = BTreeMap::new();
-    for origin in origins {
-        let From::Entry(id) = origin else { continue };
-        if found.contains_key(id) {
-            continue;
-        }
-        let seen = view.trace.seen.lock().get(id).cloned();
-        let entry = match seen {
-            Some(entry) => Some(entry),
-            None => view.tape.read(id.saturating_sub(1), 1).await?.into_iter().find(|entry| entry.id == *id),
-        };
-        found.extend(entry.map(|entry| (*id, entry)));
+    let mut wanted: BTreeSet<u64> = BTreeSet::new();
+    wanted.extend(origins.iter().filter_map(|origin| if let From::Entry(id) = origin { Some(*id) } else { None }));
+    let mut found: BTreeMap<u64, Entry> = {
+        let seen = view.trace.seen.lock();
+        wanted.iter().filter_map(|id| Some((*id, seen.get(id)?.clone()))).collect()
+    };
+    wanted.retain(|id| !found.contains_key(id));
+    let (Some(first), Some(last)) = (wanted.first().copied(), wanted.last().copied()) else { return Ok(found) };
+    // They mostly stand side by side: one read costs less than one for each.
+    let across = usize::try_from(last - first).unwrap_or(usize::MAX).saturating_add(1);
+    if across <= wanted.len().saturating_mul(MAX_SPREAD) {
+        let page = view.tape.read(first.saturating_sub(1), across).await?;
+        found.extend(page.into_iter().filter(|entry| wanted.contains(&entry.id)).map(|entry| (entry.id, entry)));
+        return Ok(found);
+    }
+    for id in wanted {
+        let page = view.tape.read(id.saturating_sub(1), 1).await?;
+        found.extend(page.into_iter().filter(|entry| entry.id == id).map(|entry| (id, entry)));
     }
     Ok(found)
 }

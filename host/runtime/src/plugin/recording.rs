@@ -7,6 +7,7 @@
 mod call;
 mod file_data;
 mod files;
+mod late;
 mod play;
 mod record;
 mod scratch;
@@ -15,15 +16,17 @@ mod writer;
 
 pub use call::{FORMAT, ImportCall, RecordedCall};
 pub use file_data::{Directory, FileEntry, Found, RecordedFiles};
+pub use late::LateValue;
 pub use play::{Playback, Played};
 pub use record::{Recorded, Recorder};
-pub use turn::{CallPlace, LateValue, TurnRecorder};
+pub use turn::{CallPlace, CollectedTurn, TurnRecorder};
 pub use writer::Writer;
 
 use super::fault::FaultKind;
 use super::loaded::Plugin;
 use bub_recordings::{Limits, Store};
 use files::CallFiles;
+use late::LateImport;
 use parking_lot::{Mutex, RwLock};
 use play::Expected;
 use serde_json::Value;
@@ -61,6 +64,9 @@ pub trait TurnView {
 
     /// The turn as hooks see it; null outside of a turn.
     fn snapshot(&self) -> Value;
+
+    /// The same, made later from copies of about that many bytes.
+    fn late_snapshot(&self) -> (usize, LateValue);
 }
 
 /// One of both.
@@ -160,6 +166,8 @@ struct Session {
 #[derive(Default)]
 struct Log {
     call: RecordedCall,
+    /// The calls of imports, where only the turn's thread that writes needs them as JSON.
+    imports: Vec<LateImport>,
     /// Its arguments, which a crash report may need too.
     arguments: Arc<Value>,
     monotonic: Vec<u64>,
@@ -175,6 +183,23 @@ struct Log {
     memory: u64,
     /// Why the call cannot be played back.
     unrecorded: Option<String>,
+}
+
+impl Session {
+    /// Whether only the recording of the turn needs what is kept.
+    fn is_late(&self) -> bool {
+        self.turn.is_some() && self.recorder.is_none()
+    }
+
+    /// Keeps something of that weight, if the turn has room for it.
+    fn keep(&self, weight: usize, keep: impl FnOnce(&mut Log)) {
+        let has_room = self.turn.as_ref().is_none_or(|turn| turn.charge(weight));
+        let mut log = self.log.lock();
+        match has_room {
+            true => keep(&mut log),
+            false => log.unrecorded = Some(turn::TOO_LARGE.to_owned()),
+        }
+    }
 }
 
 impl CallRecording {
@@ -243,12 +268,26 @@ impl CallRecording {
     pub fn imported(&self, function: &str, arguments: Vec<Value>, answer: Value) {
         let Some(session) = &self.0 else { return };
         let call = ImportCall { function: function.to_owned(), arguments, answer };
-        let has_room = session.turn.as_ref().is_none_or(|turn| turn.charge(call.weight()));
-        let mut log = session.log.lock();
-        match has_room {
-            true => log.call.imports.push(call),
-            false => log.unrecorded = Some(turn::TOO_LARGE.to_owned()),
+        let weight = call.weight();
+        session.keep(weight, |log| match session.is_late() {
+            true => log.imports.push(LateImport::Made(call)),
+            false => log.call.imports.push(call),
+        });
+    }
+
+    /// An import was called, whose arguments and answer as JSON `make` returns. They hold about `weight` bytes.
+    pub fn imported_late(
+        &self,
+        function: &'static str,
+        weight: usize,
+        make: impl FnOnce() -> (Vec<Value>, Value) + Send + 'static,
+    ) {
+        let Some(session) = &self.0 else { return };
+        if !session.is_late() {
+            let (arguments, answer) = make();
+            return self.imported(function, arguments, answer);
         }
+        session.keep(weight + 64, |log| log.imports.push(LateImport::Later(function, Box::new(make))));
     }
 
     /// The recorded answer of an import; none if there is no call of that function left.
@@ -279,12 +318,8 @@ impl CallRecording {
 
     /// Keeps a reading of a clock, if there is room.
     fn read_clock(&self, keep: impl FnOnce(&mut Log)) {
-        let Some(session) = &self.0 else { return };
-        let has_room = session.turn.as_ref().is_none_or(|turn| turn.charge(size_of::<u64>()));
-        let mut log = session.log.lock();
-        match has_room {
-            true => keep(&mut log),
-            false => log.unrecorded = Some(turn::TOO_LARGE.to_owned()),
+        if let Some(session) = &self.0 {
+            session.keep(size_of::<u64>(), keep);
         }
     }
 

@@ -86,6 +86,7 @@ impl Turn {
             kind: message.kind,
             state,
             prompt: None,
+            changes: 0,
             run_ids: Vec::new(),
             session_prefix: options
                 .identity

@@ -108,6 +108,8 @@ pub struct Turn {
 /// The state that changes while the turn runs.
 pub(super) struct Progress {
     pub(super) kind: MessageKind,
+    /// How often kind, state and prompt have changed.
+    pub(super) changes: u64,
     pub(super) state: Map<String, Value>,
     pub(super) prompt: Option<String>,
     pub(super) run_ids: Vec<String>,

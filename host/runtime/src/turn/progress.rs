@@ -15,7 +15,9 @@ impl Turn {
 
     /// Changes the message's kind.
     pub fn set_kind(&self, kind: MessageKind) {
-        self.progress().kind = kind;
+        let mut progress = self.progress();
+        progress.changes += u64::from(progress.kind != kind);
+        progress.kind = kind;
     }
 
     /// The message, with its current kind.
@@ -29,7 +31,9 @@ impl Turn {
     }
 
     pub(super) fn replace_state(&self, state: Map<String, Value>) {
-        self.progress().state = state;
+        let mut progress = self.progress();
+        progress.changes += 1;
+        progress.state = state;
     }
 
     /// One value of the state.
@@ -39,7 +43,16 @@ impl Turn {
 
     /// Sets one value of the state.
     pub fn set(&self, key: String, value: Value) {
-        self.progress().state.insert(key, value);
+        let mut progress = self.progress();
+        progress.changes += u64::from(progress.state.get(&key) != Some(&value));
+        progress.state.insert(key, value);
+    }
+
+    /// Sets the prompt as hooks see it.
+    pub(super) fn set_prompt(&self, prompt: String) {
+        let mut progress = self.progress();
+        progress.changes += 1;
+        progress.prompt = Some(prompt);
     }
 
     /// A new id for the entries of one model call.
@@ -101,27 +114,36 @@ impl Turn {
 
     /// The turn as hooks see it, as JSON, for crash reports.
     pub fn snapshot(&self) -> Value {
-        serde_json::json!({
-            "message": self.envelope(),
-            "session": self.session_id,
-            "workspace": self.workspace,
-            "started": self.started.timestamp().to_string(),
-            "principal": self.principal,
-            "tainted": self.tainted().is_some(),
-            "prompt": self.progress().prompt,
-            "state": self.state(),
-        })
+        self.late_snapshot().1()
     }
 
-    /// A number that is another one when [`Self::snapshot`] is: what of it can change, hashed.
+    /// The same, to be made later from copies, which hold about that many bytes.
+    pub fn late_snapshot(&self) -> (usize, Box<dyn FnOnce() -> Value + Send>) {
+        let (message, session, workspace) = (self.envelope(), self.session_id.clone(), self.workspace.clone());
+        let (started, principal, tainted) = (self.started.timestamp(), self.principal, self.tainted().is_some());
+        let state = self.state();
+        let prompt = self.progress().prompt.clone();
+        // The context of a message and the state are small beside the texts.
+        let weight = 1024 + message.content.len() + prompt.as_ref().map_or(0, String::len);
+        let make = move || {
+            serde_json::json!({
+                "message": message,
+                "session": session,
+                "workspace": workspace,
+                "started": started.to_string(),
+                "principal": principal,
+                "tainted": tainted,
+                "prompt": prompt,
+                "state": state,
+            })
+        };
+        (weight, Box::new(make))
+    }
+
+    /// A number that is another one when [`Self::snapshot`] is.
     pub fn snapshot_key(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (&self.id, self.tainted().is_some()).hash(&mut hasher);
-        let progress = self.progress();
-        (progress.kind as u8, &progress.prompt).hash(&mut hasher);
-        for (key, value) in &progress.state {
-            (key, value).hash(&mut hasher);
-        }
+        (&self.id, self.tainted().is_some(), self.progress().changes).hash(&mut hasher);
         hasher.finish()
     }
 

@@ -53,7 +53,7 @@ impl Turn {
             RecordMode::All => true,
         };
         let is_wanted = is_wanted && !recorder.is_discarded();
-        let (calls, objects) = recorder.finish();
+        let collected = recorder.finish();
         // Of a session that is not kept, nothing is.
         if !is_wanted || is_ephemeral(&self.session_id) {
             return;
@@ -64,13 +64,12 @@ impl Turn {
             runs: self.run_ids(),
             started_ms: self.started.timestamp().as_millisecond(),
             failure: failure.map(ToString::to_string),
-            calls,
             ..TurnRecord::default()
         };
         let (session, writer, runtime) = (&self.session_id, host.clone(), Handle::current());
         let job = move || {
-            let objects = objects.into_iter().map(|(name, value)| (name, value())).collect();
-            write(&writer, &runtime, TurnRecord { objects, ..turn });
+            let (calls, objects) = collected.into_records();
+            write(&writer, &runtime, TurnRecord { calls, objects, ..turn });
         };
         if !host.recordings.writer.submit(recorder.bytes(), job) {
             tracing::warn!("a turn of session `{session}` is not recorded: too many wait to be written");

@@ -68,7 +68,7 @@ impl Turn {
             turn.set(key, value);
         }
         if let Some(prompt) = told.prompt {
-            turn.progress().prompt = Some(prompt);
+            turn.set_prompt(prompt);
         }
         Ok(Arc::new(turn))
     }

@@ -47,7 +47,7 @@ impl Turn {
             Prompt::Text(text) => (text.clone(), 0),
             Prompt::Parts(parts) => (self.scope.media.told(parts), self.scope.media.weight(parts)),
         };
-        self.progress().prompt = Some(text.clone());
+        self.set_prompt(text.clone());
         self.tape.check_media(media)?;
         if self.kind() == MessageKind::Command {
             return Ok(());

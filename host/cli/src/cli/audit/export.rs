@@ -30,6 +30,8 @@ enum Format {
     Jsonl,
     /// An in-toto statement about the heads of the chains, in a signed DSSE envelope
     InToto,
+    /// The same statement as a COSE_Sign1 message, in CBOR
+    Cose,
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
@@ -37,7 +39,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let location = TapeLocation::open(config, workspace).await?;
     let tapes = arguments.selection.tapes(&location, &[]).await?;
     let mut out = std::io::stdout().lock();
-    if arguments.format == Format::InToto {
+    if arguments.format != Format::Jsonl {
         let mut heads = Vec::new();
         for tape in tapes {
             let report = bub_audit::verify(&*store(&location)?, &tape, &[]).await?;
@@ -50,6 +52,13 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
             heads.extend(report.head.map(of));
         }
         ensure!(!heads.is_empty(), "no tape has a chain yet; `bub-wasm audit sign` begins one");
+        if arguments.format == Format::Cose {
+            let message = bub_audit::cose(&folder, &heads);
+            out.write_all(
+                &message.with_context(|| format!("the key in `{}` cannot be used", folder.path().display()))?,
+            )?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let envelope = bub_audit::envelope(&folder, &heads);
         let envelope = envelope.with_context(|| format!("the key in `{}` cannot be used", folder.path().display()))?;
         writeln!(out, "{envelope:#}")?;

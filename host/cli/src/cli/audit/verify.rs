@@ -3,14 +3,14 @@
 use super::super::tape::TapeLocation;
 use super::super::text;
 use super::selection::{Selection, store, title};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use bub_audit::{AuditFolder, Fault, Report, SignedHead, check_witness};
 use bub_config::{Config, Witness};
 use bub_recordings::{Recording, Store};
 use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{BufRead, BufReader, Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,9 +18,10 @@ use std::process::ExitCode;
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Compare the signed heads with this list of a witness as well [default: the file that `witness` names]
-    #[arg(long, value_name = "FILE")]
-    witness: Option<PathBuf>,
+    /// Compare the signed heads with this list of a witness as well: a file, or the address that `witness` of the
+    /// configuration names [default: the file that `witness` names]
+    #[arg(long, value_name = "FILE|URL")]
+    witness: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -36,7 +37,7 @@ struct Signed {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let signed = signed(arguments, &config)?;
+    let signed = signed(arguments, &config).await?;
     let recordings = Store::new(config.recordings_dir());
     let known: BTreeSet<String> = signed.heads.heads.iter().map(|head| head.tape.clone()).collect();
     let known: Vec<String> = known.into_iter().collect();
@@ -93,23 +94,17 @@ fn changed(recordings: &Store, report: &Report) -> Vec<String> {
 }
 
 /// Reads keys, heads and, if it is at hand, the list of the witness.
-fn signed(arguments: &Arguments, config: &Config) -> Result<Signed> {
+async fn signed(arguments: &Arguments, config: &Config) -> Result<Signed> {
     let folder = AuditFolder::new(config.audit_dir());
     let failed = || format!("the signed heads in `{}` cannot be read", folder.path().display());
     let keys = folder.keys().with_context(failed)?;
     let heads = folder.heads(&keys).with_context(failed)?;
     let mut faults = keys.faults.clone();
     faults.extend(heads.faults.clone());
-    let list = match (&arguments.witness, config.witness()) {
-        (Some(path), _) => Some(path.clone()),
-        (None, Ok(Some(Witness::File(path)))) if path.exists() => Some(path),
-        (None, _) => None,
-    };
     let mut witnessed = None;
-    if let Some(path) = list {
-        let failed = || format!("the list of the witness `{}` cannot be read", path.display());
-        let lines = BufReader::new(File::open(&path).with_context(failed)?);
-        let (found, wrong) = check_witness(lines, &heads).with_context(failed)?;
+    if let Some((name, lines)) = list(arguments.witness.as_deref(), config).await? {
+        let failed = || format!("the list of the witness `{}` cannot be read", text::line(&name));
+        let (found, wrong) = check_witness(lines, &heads, &keys).with_context(failed)?;
         witnessed = Some(found);
         // Lines behind one that is wrong were not read.
         if heads.faults.is_empty() {
@@ -117,6 +112,32 @@ fn signed(arguments: &Arguments, config: &Config) -> Result<Signed> {
         }
     }
     Ok(Signed { heads, witnessed, faults })
+}
+
+/// The list of the witness, and its name: that which the user names, or the file of the configuration.
+async fn list(named: Option<&str>, config: &Config) -> Result<Option<(String, Box<dyn BufRead>)>> {
+    let path = match (named, config.witness()) {
+        (Some(url), witness) if url.contains("://") => {
+            // Its headers hold secrets, which go nowhere else.
+            let (Some(Witness::Http(address, headers)), true) =
+                (witness?, config.audit.witness.as_deref() == Some(url))
+            else {
+                bail!(
+                    "`{}` is not the `witness` in `[audit]` of config.toml: write it there, or give a file",
+                    text::line(url)
+                );
+            };
+            let read = bub_runtime::host::witness_list(&address, &headers).await;
+            let list = read.with_context(|| format!("the list of the witness `{}` cannot be read", text::line(url)))?;
+            return Ok(Some((url.to_owned(), Box::new(Cursor::new(list)))));
+        }
+        (Some(path), _) => PathBuf::from(path),
+        (None, Ok(Some(Witness::File(path)))) if path.exists() => path,
+        (None, _) => return Ok(None),
+    };
+    let failed = || format!("the list of the witness `{}` cannot be read", path.display());
+    let file = File::open(&path).with_context(failed)?;
+    Ok(Some((path.display().to_string(), Box::new(BufReader::new(file)))))
 }
 
 fn print(

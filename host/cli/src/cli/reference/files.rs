@@ -57,6 +57,7 @@ const HOME: &[(&str, &str)] = &[
     ("audit/witness.json", "Which of them the witness has."),
     ("audit/lock", "Held while a head is signed."),
     ("audit/witness.lock", "Held while signed heads are sent."),
+    ("witness/NAME.jsonl", "Signed heads of another home, which `serve` has witnessed for that token."),
     ("undo/WORKSPACE/turn-N.json", "What a turn has changed in a workspace, without contents; for a week."),
     ("undo/WORKSPACE/open-N.json", "The files of a workspace before a turn that runs, or was cut off."),
     ("undo/WORKSPACE/objects/", "Copies of files of a workspace, so that changes can be put back."),

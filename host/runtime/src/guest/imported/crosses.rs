@@ -9,19 +9,41 @@ use wasmtime::component::Resource;
 const HANDLE: &str = "(handle)";
 
 /// A value that crosses between a guest and an import.
+///
+/// What a turn holds of it until it is written is a copy: to make JSON of it takes longer, and is done behind the answer.
 pub(super) trait Crosses: Sized {
+    /// A copy without handles.
+    type Kept: Send + 'static;
+
+    /// Copies it.
+    fn kept(&self) -> Self::Kept;
+
+    /// About how many bytes the copy holds.
+    fn weight(kept: &Self::Kept) -> usize;
+
     /// As JSON.
-    fn shown(&self) -> Value;
+    fn shown(kept: &Self::Kept) -> Value;
 
     /// From JSON; none if it is of another type.
     fn from_shown(value: Value) -> Option<Self>;
 }
 
+/// Types that are copied as they are; their weight is that of the texts in them.
 macro_rules! plain {
-    ($($ty:ty),* $(,)?) => {
+    ($($ty:ty $(, $kept:ident => $weight:expr)?;)*) => {
         $(impl Crosses for $ty {
-            fn shown(&self) -> Value {
-                json!(self)
+            type Kept = Self;
+
+            fn kept(&self) -> Self {
+                self.clone()
+            }
+
+            fn weight(kept: &Self) -> usize {
+                size_of::<Self>() + plain!(@weight kept $(, $kept => $weight)?)
+            }
+
+            fn shown(kept: &Self) -> Value {
+                json!(kept)
             }
 
             fn from_shown(value: Value) -> Option<Self> {
@@ -29,18 +51,80 @@ macro_rules! plain {
             }
         })*
     };
+    (@weight $given:ident, $kept:ident => $weight:expr) => {{
+        let $kept = $given;
+        $weight
+    }};
+    // Of types that are rare.
+    (@weight $given:ident) => {
+        length($given)
+    };
 }
 
 plain! {
-    (), bool, u8, u32, u64, f64, String,
-    Envelope, MessageKind, ModelOptions, Principal, Prompt, StreamEvent, ToolCall, ToolSpec,
-    entries::Draft, entries::Entry, entries::Forgotten, entries::Hit, entries::Info, entries::Query, entries::Search,
-    exchange::Event, exchange::Request, log::Level, process::Output, recall::Answer, recall::Options,
-    stages::SelectorList, subturn::Request, usage::Row, view::WrittenPart,
+    (), _nothing => 0;
+    bool, _nothing => 0;
+    u8, _nothing => 0;
+    u32, _nothing => 0;
+    u64, _nothing => 0;
+    f64, _nothing => 0;
+    MessageKind, _nothing => 0;
+    Principal, _nothing => 0;
+    log::Level, _nothing => 0;
+    String, text => text.len();
+    ToolSpec, tool => tool.name.len() + tool.description.len() + tool.parameters.len();
+    ToolCall, call => call.name.len() + call.arguments.len();
+    Prompt, prompt => match prompt {
+        Prompt::Text(text) => text.len(),
+        Prompt::Parts(parts) => parts.len(),
+    };
+    entries::Entry, entry => entry.payload.len() + entry.meta.len() + entry.date.len();
+    entries::Draft, draft => draft.payload.len() + draft.meta.len();
+    exchange::Event, event => match event {
+        exchange::Event::Text(text) | exchange::Event::Reasoning(text) => text.len(),
+        other => length(other),
+    };
+    exchange::Request, request => {
+        request.messages.iter().map(<String as Crosses>::weight).sum::<usize>()
+            + request.tools.iter().map(<ToolSpec as Crosses>::weight).sum::<usize>()
+    };
+    Envelope; ModelOptions; StreamEvent;
+    entries::Forgotten; entries::Hit; entries::Info; entries::Query; entries::Search;
+    process::Output; recall::Answer; recall::Options; stages::SelectorList; subturn::Request; usage::Row;
+    view::WrittenPart;
+}
+
+/// The length as JSON, which is not kept.
+fn length(value: &impl serde::Serialize) -> usize {
+    struct Counted(usize);
+
+    impl std::io::Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counted = Counted(0);
+    // A value that is no JSON is shown as nothing.
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.0
 }
 
 impl<T: 'static> Crosses for Resource<T> {
-    fn shown(&self) -> Value {
+    type Kept = ();
+
+    fn kept(&self) {}
+
+    fn weight((): &()) -> usize {
+        HANDLE.len()
+    }
+
+    fn shown((): &()) -> Value {
         HANDLE.into()
     }
 
@@ -51,8 +135,18 @@ impl<T: 'static> Crosses for Resource<T> {
 }
 
 impl<T: Crosses> Crosses for Option<T> {
-    fn shown(&self) -> Value {
-        self.as_ref().map_or(Value::Null, T::shown)
+    type Kept = Option<T::Kept>;
+
+    fn kept(&self) -> Self::Kept {
+        self.as_ref().map(T::kept)
+    }
+
+    fn weight(kept: &Self::Kept) -> usize {
+        kept.as_ref().map_or(0, T::weight)
+    }
+
+    fn shown(kept: &Self::Kept) -> Value {
+        kept.as_ref().map_or(Value::Null, T::shown)
     }
 
     fn from_shown(value: Value) -> Option<Self> {
@@ -61,8 +155,18 @@ impl<T: Crosses> Crosses for Option<T> {
 }
 
 impl<T: Crosses> Crosses for Vec<T> {
-    fn shown(&self) -> Value {
-        self.iter().map(T::shown).collect()
+    type Kept = Vec<T::Kept>;
+
+    fn kept(&self) -> Self::Kept {
+        self.iter().map(T::kept).collect()
+    }
+
+    fn weight(kept: &Self::Kept) -> usize {
+        kept.iter().map(T::weight).sum()
+    }
+
+    fn shown(kept: &Self::Kept) -> Value {
+        kept.iter().map(T::shown).collect()
     }
 
     fn from_shown(value: Value) -> Option<Self> {
@@ -74,9 +178,19 @@ impl<T: Crosses> Crosses for Vec<T> {
 }
 
 impl<T: Crosses> Crosses for Result<T, Error> {
-    fn shown(&self) -> Value {
-        match self {
-            Ok(value) => json!({ "ok": value.shown() }),
+    type Kept = Result<T::Kept, Error>;
+
+    fn kept(&self) -> Self::Kept {
+        self.as_ref().map(T::kept).map_err(Error::clone)
+    }
+
+    fn weight(kept: &Self::Kept) -> usize {
+        kept.as_ref().map_or_else(|error| error.message.len(), T::weight)
+    }
+
+    fn shown(kept: &Self::Kept) -> Value {
+        match kept {
+            Ok(value) => json!({ "ok": T::shown(value) }),
             Err(error) => json!({ "error": error }),
         }
     }

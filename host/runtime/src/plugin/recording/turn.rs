@@ -1,10 +1,10 @@
 //! Collects the calls of one turn. What is collected is turned into a file by another thread, behind the answer.
 
-use super::call::weight;
+use super::late::{LateImport, LateShared, LateValue};
 use super::record::{Recorder, local_parts, seed};
 use super::{CallRecording, Log, RecordedCall, Session, TurnView};
 use crate::plugin::loaded::Plugin;
-use bub_recordings::{CallRecord, Ended, ImportRecord, Shared};
+use bub_recordings::{CallRecord, Ended, Shared};
 use bub_types::hook::Deadline;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -34,9 +34,8 @@ pub struct TurnRecorder {
 #[derive(Default)]
 struct Collected {
     calls: Vec<Collecting>,
-    /// The turn as the latest call saw it.
-    snapshot: Shared,
-    key: Option<u64>,
+    /// The turn as the latest call saw it, with a number for what it saw.
+    snapshot: Option<(u64, LateShared)>,
     objects: BTreeMap<String, LateValue>,
     is_over: bool,
 }
@@ -47,11 +46,14 @@ struct Collecting {
     plugin: Arc<Plugin>,
     place: CallPlace,
     parent: Option<u64>,
-    snapshot: Shared,
+    snapshot: LateShared,
 }
 
-/// A value that the thread that writes makes, so that the turn does not wait for it.
-pub type LateValue = Box<dyn FnOnce() -> Value + Send>;
+/// A turn that has ended, before its values are JSON.
+pub struct CollectedTurn {
+    calls: Vec<(Log, Arc<Plugin>, Option<u64>, LateShared)>,
+    objects: BTreeMap<String, LateValue>,
+}
 
 /// Where a call belongs: its turn, and how many others it is nested in.
 #[derive(Debug, Clone, Default)]
@@ -82,15 +84,20 @@ impl TurnRecorder {
         }
         let session = Arc::new(Session { log, expected: None, recorder, turn: Some(self.clone()) });
         // Most calls see the turn as the one before them did.
-        let key = Some(view.key());
-        if collected.key != key {
-            let mut seen = view.snapshot();
-            local_parts(&mut seen);
-            self.charge(weight(&seen));
-            (collected.snapshot, collected.key) = (Arc::new(seen), key);
-        }
+        let key = view.key();
+        let known = collected.snapshot.as_ref().filter(|(known, _)| *known == key);
+        let snapshot = known.map(|(_, snapshot)| snapshot.clone()).unwrap_or_else(|| {
+            let (weight, make) = view.late_snapshot();
+            self.charge(weight);
+            LateShared::new(Box::new(move || {
+                let mut seen = make();
+                local_parts(&mut seen);
+                seen
+            }))
+        });
+        collected.snapshot = Some((key, snapshot.clone()));
         let parent = collected.parent(&place);
-        let (plugin, snapshot) = (plugin.clone(), collected.snapshot.clone());
+        let plugin = plugin.clone();
         collected.calls.push(Collecting { session: session.clone(), plugin, place, parent, snapshot });
         CallRecording(Some(session))
     }
@@ -137,19 +144,30 @@ impl TurnRecorder {
         }
     }
 
-    /// Ends the collection: the calls, and the further values. Calls that still run are cancelled ones.
-    pub fn finish(&self) -> (Vec<CallRecord>, BTreeMap<String, LateValue>) {
+    /// Ends the collection. Calls that still run are cancelled ones.
+    pub fn finish(&self) -> CollectedTurn {
         let collected = {
             let mut collected = self.collected.lock();
             std::mem::replace(&mut *collected, Collected { is_over: true, ..Collected::default() })
         };
+        let taken = |call: Collecting| {
+            let log = std::mem::take(&mut *call.session.log.lock());
+            (log, call.plugin, call.parent, call.snapshot)
+        };
+        CollectedTurn { calls: collected.calls.into_iter().map(taken).collect(), objects: collected.objects }
+    }
+}
+
+impl CollectedTurn {
+    /// The calls, and the further values. To be called where no turn waits.
+    pub fn into_records(self) -> (Vec<CallRecord>, BTreeMap<String, Value>) {
         let mut configs: HashMap<usize, Shared> = HashMap::new();
-        let calls = collected.calls.into_iter().map(|call| {
-            let place = Arc::as_ptr(&call.plugin) as usize;
-            let config = configs.entry(place).or_insert_with(|| Arc::new(settings(&call.plugin)));
-            call.into_record(config.clone())
+        let calls = self.calls.into_iter().map(|(log, plugin, parent, snapshot)| {
+            let place = Arc::as_ptr(&plugin) as usize;
+            let config = configs.entry(place).or_insert_with(|| Arc::new(settings(&plugin))).clone();
+            CallRecord { component: plugin.digest.clone(), parent, turn: snapshot.make(), config, ..log.into_record() }
         });
-        (calls.collect(), collected.objects)
+        (calls.collect(), self.objects.into_iter().map(|(name, value)| (name, value())).collect())
     }
 }
 
@@ -178,43 +196,33 @@ impl Collected {
     }
 }
 
-impl Collecting {
-    fn into_record(self, config: Shared) -> CallRecord {
-        let log = std::mem::take(&mut *self.session.log.lock());
-        let RecordedCall { plugin, call, answer, fault, imports, clock, random, .. } = log.call;
-        let imports = imports.into_iter();
-        let ended = match (log.has_ended, log.fault) {
+impl Log {
+    fn into_record(self) -> CallRecord {
+        let RecordedCall { plugin, call, answer, fault, clock, random, .. } = self.call;
+        let ended = match (self.has_ended, self.fault) {
             (false, _) => Ended::Cancelled,
             (true, Some(_)) => Ended::Fault,
             (true, None) => Ended::Returned,
         };
-        let (files, unfit) = log.files.finish();
+        let (files, unfit) = self.files.finish();
+        let early = self.call.imports.into_iter().map(LateImport::Made);
         CallRecord {
             plugin,
-            component: self.plugin.digest.clone(),
             hook: call,
-            config,
-            turn: self.snapshot,
-            arguments: Arc::unwrap_or_clone(log.arguments),
+            arguments: Arc::unwrap_or_clone(self.arguments),
             ended,
-            answer: answer.or(log.rejected),
-            fault: log.fault.map(|name| (name.to_owned(), fault.unwrap_or_default())),
-            imports: imports
-                .map(|import| ImportRecord {
-                    function: import.function,
-                    arguments: import.arguments,
-                    answer: import.answer,
-                })
-                .collect(),
+            answer: answer.or(self.rejected),
+            fault: self.fault.map(|name| (name.to_owned(), fault.unwrap_or_default())),
+            imports: early.chain(self.imports).map(LateImport::into_record).collect(),
             clock,
-            monotonic: log.monotonic,
+            monotonic: self.monotonic,
             random,
             files,
-            instance: log.instance,
-            parent: self.parent,
-            fuel: log.fuel,
-            memory: log.memory,
-            unrecorded: log.unrecorded.or(unfit),
+            instance: self.instance,
+            fuel: self.fuel,
+            memory: self.memory,
+            unrecorded: self.unrecorded.or(unfit),
+            ..CallRecord::default()
         }
     }
 }

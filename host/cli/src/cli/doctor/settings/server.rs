@@ -101,7 +101,7 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
         ),
         key("tokens[].name", Value::Null, json!(tokens), "name of an API token; its bearer's sender id"),
         key("tokens[].hash", Value::Null, Value::Null, "SHA-256 of the token in hex"),
-        key("tokens[].scopes", Value::Null, Value::Null, "what the token allows: `turns`, `read`, `admin`"),
+        key("tokens[].scopes", Value::Null, Value::Null, "what the token allows: `turns`, `read`, `witness`, `admin`"),
         key("tokens[].session_prefix", "", Value::Null, "the token reaches sessions whose ids begin with this"),
         key("tokens[].principal", "anonymous", Value::Null, "who its bearer is: `owner`, `peer` or `anonymous`"),
         key(
