@@ -97,6 +97,7 @@ mod sandbox_network;
 mod secret;
 mod secrets_seen;
 mod selectors;
+mod self_update;
 mod serve;
 mod sessions;
 mod settings;

@@ -24,6 +24,7 @@ mod reference;
 mod replay;
 mod run;
 mod secret;
+mod self_update;
 mod serve;
 mod sessions;
 mod store;
@@ -120,6 +121,9 @@ enum Command {
     Backup(backup::Arguments),
     /// Show the version of the home, and take it back for an older program
     Home(home::Arguments),
+    /// Update the program
+    #[command(name = "self")]
+    SelfUpdate(self_update::Arguments),
     /// Make the calls of recorded turns again, with nothing reaching outside, and compare the results
     Replay(replay::Arguments),
     /// Print a completion script for a shell
@@ -221,6 +225,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Undo(arguments) => undo::run(&arguments, config, &workspace).await,
             Command::Backup(arguments) => backup::run(&arguments, &config).await,
             Command::Home(arguments) => home::run(&arguments, &config),
+            Command::SelfUpdate(arguments) => self_update::run(arguments, &config, &workspace).await,
             Command::Replay(arguments) => replay::run(&arguments, config, &workspace).await,
             Command::CompilePlugin(arguments) => Ok(compiler::run(&arguments)),
             Command::CompileGuests(arguments) => Ok(recompile::run(&arguments)),

@@ -43,6 +43,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub(super) use grant_prompt::GrantOptions;
+pub(super) use key::KeyOptions;
 pub(super) use pending_plugins::PendingPlugins;
 
 #[derive(clap::Args)]
