@@ -11,6 +11,7 @@ mod completions;
 mod denied;
 mod diff;
 mod doctor;
+mod forget_person;
 mod home;
 mod hooks;
 mod log;
@@ -119,6 +120,8 @@ enum Command {
     Undo(undo::Arguments),
     /// Write the home to a file, check that file, and put it back
     Backup(backup::Arguments),
+    /// Export and erase what one sender has said, in all sessions and files of the home
+    ForgetPerson(forget_person::Arguments),
     /// Show the version of the home, and take it back for an older program
     Home(home::Arguments),
     /// Update the program
@@ -224,6 +227,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
             Command::Undo(arguments) => undo::run(&arguments, config, &workspace).await,
             Command::Backup(arguments) => backup::run(&arguments, &config).await,
+            Command::ForgetPerson(arguments) => forget_person::run(&arguments, config, &workspace).await,
             Command::Home(arguments) => home::run(&arguments, &config),
             Command::SelfUpdate(arguments) => self_update::run(arguments, &config, &workspace).await,
             Command::Replay(arguments) => replay::run(&arguments, config, &workspace).await,
