@@ -19,10 +19,11 @@ use bub_config::Config;
 use bub_gateway::{InboxRow, forget_inbox_rows, inbox_rows, inbox_texts};
 use bub_recall::Recall;
 use bub_recordings::Store as Recordings;
-use bub_tape::{Erasure, MEMORY, digest_of, erase_traces, failpoint, family};
+use bub_tape::{Entry, Erasure, MEMORY, digest_of, erase_traces, failpoint, family};
 use bub_types::suggest;
 use bub_types::text::escaped;
 use serde_json::json;
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -152,33 +153,49 @@ fn by() -> String {
     format!("user {}", rustix::process::getuid().as_raw())
 }
 
-/// Erases what is not a turn of the person: lines of memories, quotations, sidecars, archives.
+/// Erases what is not a turn of the person: quotations, lines of memories, sidecars, archives. What others are found by goes
+/// last.
 async fn erase_derived(location: &TapeLocation, found: &Found) -> Result<()> {
     let goes = |line: &str| found.lines.contains(line) || (!line.is_empty() && found.quotes.stand_in_text(line));
     for one in &found.tapes {
-        if one.memory {
-            for tape in [one.tape.clone(), one.tape.sidecar(MEMORY)?] {
-                memory::write_without(&tape, &goes, false).await.with_context(|| {
-                    format!("the memory of tape `{}` has changed meanwhile: run the command again", one.tape.name())
-                })?;
-            }
+        erase_entries(one, &one.derived).await?;
+        failpoint::point("forget.quotations");
+    }
+    for one in &found.tapes {
+        erase_archived(location, one, &one.archived_derived)?;
+    }
+    for one in found.tapes.iter().filter(|one| one.memory) {
+        for tape in [one.tape.clone(), one.tape.sidecar(MEMORY)?] {
+            memory::write_without(&tape, &goes, false).await.with_context(|| {
+                format!("the memory of tape `{}` has changed meanwhile: run the command again", one.tape.name())
+            })?;
         }
-        for (sidecar, entries) in &one.derived {
-            let mut erasure = Erasure::new(entries);
-            // A sidecar is left without a receipt, because its plugin reads only its own entries.
-            if sidecar.is_none() {
-                erasure = erasure.with_receipt(&by())?;
-            }
-            one.tape.erase(sidecar.as_deref(), erasure).await?;
-        }
-        erase_archived(location, one)?;
+        failpoint::point("forget.memory");
+    }
+    for one in &found.tapes {
+        erase_entries(one, &one.superseded).await?;
+    }
+    for one in &found.tapes {
+        erase_archived(location, one, &one.archived)?;
     }
     Ok(())
 }
 
-fn erase_archived(location: &TapeLocation, found: &FoundTape) -> Result<()> {
-    let Some(dir) = location.directory().filter(|_| !found.archived.is_empty()) else { return Ok(()) };
-    let wanted = |entry: &bub_tape::Entry| found.archived.contains(&digest_of(entry));
+async fn erase_entries(found: &FoundTape, parts: &[(Option<String>, Vec<Entry>)]) -> Result<()> {
+    for (sidecar, entries) in parts {
+        let mut erasure = Erasure::new(entries);
+        // A sidecar is left without a receipt, because its plugin reads only its own entries.
+        if sidecar.is_none() {
+            erasure = erasure.with_receipt(&by())?;
+        }
+        found.tape.erase(sidecar.as_deref(), erasure).await?;
+    }
+    Ok(())
+}
+
+fn erase_archived(location: &TapeLocation, found: &FoundTape, digests: &HashSet<String>) -> Result<()> {
+    let Some(dir) = location.directory().filter(|_| !digests.is_empty()) else { return Ok(()) };
+    let wanted = |entry: &Entry| digests.contains(&digest_of(entry));
     let name = found.tape.name();
     let erased = erase_traces(&dir, name, &wanted, &|_| false, false);
     erased.with_context(|| format!("what lies beside tape `{name}` cannot be changed"))?;
@@ -202,7 +219,7 @@ fn count(
     Counts {
         entries: tapes.iter().map(FoundTape::entries).sum(),
         tapes: with_entries().count() as u64,
-        archived: tapes.iter().map(|found| found.archived.len() as u64).sum(),
+        archived: tapes.iter().map(|found| (found.archived.len() + found.archived_derived.len()) as u64).sum(),
         lines: if tapes.iter().any(|found| found.memory) { found.lines.len().max(1) as u64 } else { 0 },
         inbox: rows.len() as u64,
         recordings: (of_sessions.len() + quoting) as u64,

@@ -35,12 +35,12 @@ pub(super) fn write(named: Option<&Path>, person: &str, found: &Found, rows: &[I
     };
     let head = json!({ "sender": person, "exported": Timestamp::now().to_string(), "format": 1 });
     write(&head, None).with_context(wrong)?;
-    for FoundTape { tape, session, turns, derived, .. } in &found.tapes {
+    for FoundTape { tape, session, turns, derived, superseded, .. } in &found.tapes {
         let place = |sidecar: Option<&str>| json!({ "tape": tape.name(), "session": session, "sidecar": sidecar });
         for entry in turns {
             write(&place(None), Some(entry)).with_context(wrong)?;
         }
-        for (sidecar, entries) in derived {
+        for (sidecar, entries) in derived.iter().chain(superseded) {
             for entry in entries {
                 write(&place(sidecar.as_deref()), Some(entry)).with_context(wrong)?;
             }

@@ -29,8 +29,11 @@ pub(super) struct FoundTape {
     pub(super) derived: Vec<(Option<String>, Vec<Entry>)>,
     /// Whether the memory of the tape, or of the sidecar, holds lines of theirs now.
     pub(super) memory: bool,
-    /// Entries of archives and of the trash, by their digests.
+    /// Entries of archives and of the trash, by their digests: those of the turns, and those that quote them.
     pub(super) archived: HashSet<String>,
+    pub(super) archived_derived: HashSet<String>,
+    /// Entries of the memory that hold lines of theirs: on the tape, or in a sidecar.
+    pub(super) superseded: Vec<(Option<String>, Vec<Entry>)>,
     /// Messages of others that quote them, which stay.
     pub(super) quoting: u64,
     /// When the turns of the person began and ended.
@@ -60,6 +63,8 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
             derived: Vec::new(),
             memory: false,
             archived: HashSet::new(),
+            archived_derived: HashSet::new(),
+            superseded: Vec::new(),
             quoting: 0,
             windows: Vec::new(),
             tape,
@@ -76,6 +81,9 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
                 let mut attribution = Attribution::new(person);
                 let parts: Vec<Part> = entries.iter().map(|entry| attribution.next(entry)).collect();
                 senders.extend(attribution.senders);
+                writers.extend(
+                    entries.iter().zip(&parts).filter_map(|(entry, part)| Writer::new(entry, *part == Part::Theirs)),
+                );
                 for (entry, _) in entries.iter().zip(parts).filter(|(_, part)| *part == Part::Theirs) {
                     said.extend(words(entry));
                     texts.extend(entry_text::body(entry));
@@ -94,8 +102,8 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
             for archive in archives(dir, found.tape.name()) {
                 let mut attribution = Attribution::new(person);
                 for entry in read(&archive) {
-                    if attribution.next(&entry) != Part::OfOther && is_derived(&entry, &quotes) {
-                        found.archived.insert(digest_of(&entry));
+                    if attribution.next(&entry) == Part::Rest && is_derived(&entry, &quotes) {
+                        found.archived_derived.insert(digest_of(&entry));
                     }
                 }
             }
@@ -107,16 +115,16 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
 
 impl FoundTape {
     pub(super) fn is_empty(&self) -> bool {
-        self.turns.is_empty()
-            && self.derived.is_empty()
+        self.entries() == 0
             && self.archived.is_empty()
+            && self.archived_derived.is_empty()
             && !self.memory
             && self.quoting == 0
     }
 
     /// Entries that are erased, without those of archives.
     pub(super) fn entries(&self) -> u64 {
-        let derived: usize = self.derived.iter().map(|(_, entries)| entries.len()).sum();
+        let derived: usize = self.derived.iter().chain(&self.superseded).map(|(_, entries)| entries.len()).sum();
         (self.turns.len() + derived) as u64
     }
 
@@ -170,7 +178,7 @@ impl FoundTape {
                 self.memory |= memory::write_without(&tape, &goes, true).await?;
             }
             let mut attribution = Attribution::new(person);
-            let (mut entries, mut after) = (Vec::new(), 0);
+            let (mut entries, mut superseded, mut after) = (Vec::new(), Vec::new(), 0);
             // No model accepts a call without its results, or results without their call.
             let mut call: Option<(Entry, bool)> = None;
             loop {
@@ -184,7 +192,11 @@ impl FoundTape {
                         Part::Theirs if part.is_none() => {}
                         Part::OfOther => self.quoting += u64::from(quotes.stand_in(&entry)),
                         _ => {
-                            let mut is_erased = in_turn || is_derived(&entry, quotes) || memory::holds(&entry, &goes);
+                            if memory::holds(&entry, &goes) {
+                                superseded.push(entry);
+                                continue;
+                            }
+                            let mut is_erased = in_turn || is_derived(&entry, quotes);
                             match &*entry.kind {
                                 "tool_call" => call = Some((entry.clone(), is_erased)),
                                 "tool_result" => {
@@ -204,6 +216,9 @@ impl FoundTape {
                     }
                 }
                 tokio::task::yield_now().await;
+            }
+            if !superseded.is_empty() {
+                self.superseded.push((part.clone(), superseded));
             }
             if !entries.is_empty() {
                 self.derived.push((part, entries));

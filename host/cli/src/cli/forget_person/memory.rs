@@ -28,6 +28,19 @@ impl Writer {
         }
         Some(Self { at: entry.date.parse().ok()?, entry: entry.clone(), is_theirs })
     }
+
+    /// The lines that a call of the person has written: found also when the memory has lost them.
+    fn lines(&self) -> Vec<String> {
+        let payload: Value = serde_json::from_str(&self.entry.payload).unwrap_or_default();
+        let calls = payload.get("calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let content = |call: &Value| {
+            let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str()?).ok()?;
+            arguments.get("content")?.as_str().map(str::to_owned)
+        };
+        let texts = calls.iter().filter_map(content).collect::<Vec<_>>();
+        let lines = texts.iter().flat_map(|text| text.lines()).map(bare).filter(|line| line.len() >= SHORT);
+        lines.map(str::to_owned).collect()
+    }
 }
 
 /// The texts of the entries of a memory.
@@ -54,8 +67,9 @@ pub(super) async fn lines(tape: &Tape, lines: &mut BTreeSet<String>) -> Result<(
 }
 
 /// The lines that the person was the first to have written down.
-pub(super) fn theirs(lines: BTreeSet<String>, writers: &mut [Writer]) -> BTreeSet<String> {
+pub(super) fn theirs(mut lines: BTreeSet<String>, writers: &mut [Writer]) -> BTreeSet<String> {
     writers.sort_by_key(|writer| writer.at);
+    lines.extend(writers.iter().filter(|writer| writer.is_theirs).flat_map(Writer::lines));
     let is_theirs = |line: &String| {
         let words = Words::new([line.as_str()]);
         writers.iter().find(|writer| words.stand_in(&writer.entry)).is_some_and(|writer| writer.is_theirs)
