@@ -23,7 +23,7 @@ use bub_tape::{Entry, Erasure, MEMORY, digest_of, erase_traces, failpoint, famil
 use bub_types::suggest;
 use bub_types::text::escaped;
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -193,9 +193,9 @@ async fn erase_entries(found: &FoundTape, parts: &[(Option<String>, Vec<Entry>)]
     Ok(())
 }
 
-fn erase_archived(location: &TapeLocation, found: &FoundTape, digests: &HashSet<String>) -> Result<()> {
-    let Some(dir) = location.directory().filter(|_| !digests.is_empty()) else { return Ok(()) };
-    let wanted = |entry: &Entry| digests.contains(&digest_of(entry));
+fn erase_archived(location: &TapeLocation, found: &FoundTape, entries: &BTreeMap<String, Entry>) -> Result<()> {
+    let Some(dir) = location.directory().filter(|_| !entries.is_empty()) else { return Ok(()) };
+    let wanted = |entry: &Entry| entries.contains_key(&digest_of(entry));
     let name = found.tape.name();
     let erased = erase_traces(&dir, name, &wanted, &|_| false, false);
     erased.with_context(|| format!("what lies beside tape `{name}` cannot be changed"))?;

@@ -35,7 +35,8 @@ pub(super) fn write(named: Option<&Path>, person: &str, found: &Found, rows: &[I
     };
     let head = json!({ "sender": person, "exported": Timestamp::now().to_string(), "format": 1 });
     write(&head, None).with_context(wrong)?;
-    for FoundTape { tape, session, turns, derived, superseded, .. } in &found.tapes {
+    for one in &found.tapes {
+        let FoundTape { tape, session, turns, derived, superseded, .. } = one;
         let place = |sidecar: Option<&str>| json!({ "tape": tape.name(), "session": session, "sidecar": sidecar });
         for entry in turns {
             write(&place(None), Some(entry)).with_context(wrong)?;
@@ -44,6 +45,10 @@ pub(super) fn write(named: Option<&Path>, person: &str, found: &Found, rows: &[I
             for entry in entries {
                 write(&place(sidecar.as_deref()), Some(entry)).with_context(wrong)?;
             }
+        }
+        for entry in one.archived.values().chain(one.archived_derived.values()) {
+            let place = json!({ "archive": tape.name(), "session": session });
+            write(&place, Some(entry)).with_context(wrong)?;
         }
     }
     for line in &found.lines {

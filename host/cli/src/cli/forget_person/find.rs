@@ -7,7 +7,7 @@ use crate::cli::tape::TapeLocation;
 use anyhow::Result;
 use bub_tape::{Entry, FORGOTTEN, MEMORY, Tape, digest_of, entry_text};
 use jiff::Timestamp;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ pub(super) struct FoundTape {
     /// Whether the memory of the tape, or of the sidecar, holds lines of theirs now.
     pub(super) memory: bool,
     /// Entries of archives and of the trash, by their digests: those of the turns, and those that quote them.
-    pub(super) archived: HashSet<String>,
-    pub(super) archived_derived: HashSet<String>,
+    pub(super) archived: BTreeMap<String, Entry>,
+    pub(super) archived_derived: BTreeMap<String, Entry>,
     /// Entries of the memory that hold lines of theirs: on the tape, or in a sidecar.
     pub(super) superseded: Vec<(Option<String>, Vec<Entry>)>,
     /// Messages of others that quote them, which stay.
@@ -62,8 +62,8 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
             turns: Vec::new(),
             derived: Vec::new(),
             memory: false,
-            archived: HashSet::new(),
-            archived_derived: HashSet::new(),
+            archived: BTreeMap::new(),
+            archived_derived: BTreeMap::new(),
             superseded: Vec::new(),
             quoting: 0,
             windows: Vec::new(),
@@ -87,7 +87,7 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
                 for (entry, _) in entries.iter().zip(parts).filter(|(_, part)| *part == Part::Theirs) {
                     said.extend(words(entry));
                     texts.extend(entry_text::body(entry));
-                    found.archived.insert(digest_of(entry));
+                    found.archived.insert(digest_of(entry), entry.clone());
                 }
             }
         }
@@ -103,7 +103,7 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
                 let mut attribution = Attribution::new(person);
                 for entry in read(&archive) {
                     if attribution.next(&entry) == Part::Rest && is_derived(&entry, &quotes) {
-                        found.archived_derived.insert(digest_of(&entry));
+                        found.archived_derived.insert(digest_of(&entry), entry);
                     }
                 }
             }

@@ -22,7 +22,8 @@ pub(super) struct Writer {
 impl Writer {
     /// The entry, if it calls a tool of the memory.
     pub(super) fn new(entry: &Entry, is_theirs: bool) -> Option<Self> {
-        let is_call = entry.is("tool_call") || entry.is("event");
+        // The memory's own entries are events too.
+        let is_call = entry.is("tool_call") || entry.event_name().is_some_and(|name| name == "command");
         if !is_call || !(entry.payload.contains("memory.") || entry.payload.contains("memory_")) {
             return None;
         }
