@@ -35,6 +35,7 @@ mod differences;
 mod directories;
 mod doctor;
 mod doctor_bundle;
+mod doctor_signatures;
 mod ending;
 mod environment;
 mod fallback;

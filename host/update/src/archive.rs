@@ -57,7 +57,6 @@ pub(crate) fn unpack(archive: &File, version: &str, target: &str, to: &mut dyn i
         }
         ensure!(length == size, "the archive is damaged: it ends within `{shown}`");
     }
-    drop(tar);
     // The checksum of what was compressed is behind its end.
     io::copy(&mut bounded, &mut io::sink()).map_err(damaged)?;
     ensure!(bounded.limit() > 0, "the archive unpacks to more than {} MiB", MAX_UNPACKED >> 20);

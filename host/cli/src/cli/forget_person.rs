@@ -156,7 +156,7 @@ fn by() -> String {
 /// Erases what is not a turn of the person: quotations, lines of memories, sidecars, archives. What others are found by goes
 /// last.
 async fn erase_derived(location: &TapeLocation, found: &Found) -> Result<()> {
-    let goes = |line: &str| found.lines.contains(line) || (!line.is_empty() && found.quotes.stand_in_text(line));
+    let goes = |line: &str| found.lines.contains(line) || found.quotes.stand_in_line(line);
     for one in &found.tapes {
         erase_entries(one, &one.derived).await?;
         failpoint::point("forget.quotations");

@@ -95,7 +95,7 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
     }
     let lines = memory::theirs(lines, &mut writers);
     texts.extend(said.iter().cloned());
-    let quotes = Quotes::new(&said, &lines);
+    let quotes = Quotes::new(&said, &lines)?;
     for found in &mut tapes {
         found.search(person, &quotes, &lines).await?;
         if let Some(dir) = &location.directory() {
@@ -165,7 +165,7 @@ impl FoundTape {
         parts.extend(
             self.tape.sidecars().await?.iter().map(|name| Some(name.strip_prefix(&family).unwrap_or(name).to_owned())),
         );
-        let goes = |line: &str| lines.contains(line) || (!line.is_empty() && quotes.stand_in_text(line));
+        let goes = |line: &str| lines.contains(line) || quotes.stand_in_line(line);
         for part in parts {
             if matches!(part.as_deref(), Some(CHAIN | FORGOTTEN)) {
                 continue;

@@ -1,6 +1,9 @@
 //! Finds what a person has said in texts of others: whole lines, and parts of long ones.
 
-use bub_tape::{Entry, Words};
+use aho_corasick::AhoCorasick;
+use anyhow::{Context, Result};
+use bub_tape::Entry;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The length of the parts that are looked for, in bytes: shorter ones stand in what others say, too.
@@ -9,58 +12,95 @@ const PART: usize = 24;
 /// The shortest line that is looked for in what is no one's message, in bytes.
 const SHORT: usize = 8;
 
-/// Parts that are looked for, at most. Of more, those of the beginnings of lines come first.
-const MAX_PARTS: usize = 20_000;
+/// Parts that are looked for, at most. Of more, the first of the order of letters.
+const MAX_PARTS: usize = 100_000;
 
-/// What a person has said, as it may be quoted.
+/// How deep JSON is looked for in strings of JSON.
+const MAX_DEPTH: usize = 4;
+
+/// What a person has said, as it may be quoted. Case is ignored.
 pub(super) struct Quotes {
-    /// Parts of at least [`PART`] bytes.
-    long: Words,
+    /// Parts of at least [`PART`] bytes, and lines of the memory.
+    long: Option<AhoCorasick>,
     /// Whole lines of at least [`SHORT`] bytes, and the parts.
-    any: Words,
+    any: Option<AhoCorasick>,
 }
 
 impl Quotes {
-    pub(super) fn new(texts: &[String], lines: &BTreeSet<String>) -> Self {
-        let (mut parts, mut whole) = (BTreeSet::new(), BTreeSet::new());
-        for line in texts.iter().flat_map(|text| text.lines()).map(str::trim) {
+    pub(super) fn new(texts: &[String], lines: &BTreeSet<String>) -> Result<Self> {
+        let (mut long, mut short) = (BTreeSet::new(), BTreeSet::new());
+        let lower: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
+        for line in lower.iter().flat_map(|text| text.lines()).map(str::trim) {
             if (SHORT..PART).contains(&line.len()) {
-                whole.insert(line.to_owned());
+                short.insert(line.to_owned());
             }
-            for at in starts(line) {
-                if let Some(part) = part(line, at).filter(|_| parts.len() < MAX_PARTS) {
-                    parts.insert(part.to_owned());
-                }
-            }
+            long.extend(starts(line).filter_map(|at| part(line, at)).map(str::to_owned));
         }
-        let lines = lines.iter().filter(|line| line.len() >= SHORT);
-        let long: Vec<&str> = parts.iter().chain(lines).map(String::as_str).collect();
-        let any = long.iter().copied().chain(whole.iter().map(String::as_str));
-        Self { any: Words::new(any), long: Words::new(long.iter().copied()) }
+        let mut long: Vec<String> = long.into_iter().take(MAX_PARTS).collect();
+        long.extend(lines.iter().map(|line| line.to_lowercase()).filter(|line| line.len() >= SHORT));
+        let any: Vec<&String> = long.iter().chain(short.iter().take(MAX_PARTS)).collect();
+        Ok(Self { any: matcher(&any)?, long: matcher(&long.iter().collect::<Vec<_>>())? })
     }
 
     /// Whether an entry of another turn quotes the person.
     pub(super) fn stand_in(&self, entry: &Entry) -> bool {
-        self.long.stand_in(entry)
+        in_json(self.long.as_ref(), &entry.payload)
     }
 
     /// Whether something that is no one's message, such as a system prompt, holds their words.
     pub(super) fn stand_in_derived(&self, entry: &Entry) -> bool {
-        self.any.stand_in(entry)
+        in_json(self.any.as_ref(), &entry.payload)
     }
 
     /// Whether a line or a file holds their words.
     pub(super) fn stand_in_text(&self, text: &str) -> bool {
-        self.any.stand_in_text(text)
+        in_text(self.any.as_ref(), text)
+    }
+
+    /// Whether a line of the memory, which another may have written, quotes the person.
+    pub(super) fn stand_in_line(&self, line: &str) -> bool {
+        in_text(self.long.as_ref(), line)
     }
 
     /// Whether JSON holds their words.
     pub(super) fn stand_in_json(&self, json: &str) -> bool {
-        self.any.stand_in_json(json)
+        in_json(self.any.as_ref(), json)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.any.is_empty()
+        self.any.is_none()
+    }
+}
+
+/// One search for all parts; none without parts.
+fn matcher(parts: &[&String]) -> Result<Option<AhoCorasick>> {
+    if parts.is_empty() {
+        return Ok(None);
+    }
+    let built = AhoCorasick::new(parts).context("the person has said too much to be looked for at once")?;
+    Ok(Some(built))
+}
+
+fn in_text(matcher: Option<&AhoCorasick>, text: &str) -> bool {
+    matcher.is_some_and(|matcher| matcher.is_match(&text.to_lowercase()))
+}
+
+fn in_json(matcher: Option<&AhoCorasick>, json: &str) -> bool {
+    matcher.is_some() && serde_json::from_str(json).is_ok_and(|value: Value| in_value(matcher, &value, 0))
+}
+
+/// Whether a string of it holds a part, also in JSON within a string, such as the arguments of a call.
+fn in_value(matcher: Option<&AhoCorasick>, value: &Value, depth: usize) -> bool {
+    match value {
+        Value::String(text) => {
+            let is_json = depth < MAX_DEPTH && text.trim_start().starts_with(['{', '[', '"']);
+            in_text(matcher, text)
+                || (is_json
+                    && serde_json::from_str(text).is_ok_and(|value: Value| in_value(matcher, &value, depth + 1)))
+        }
+        Value::Array(items) => items.iter().any(|item| in_value(matcher, item, depth)),
+        Value::Object(fields) => fields.values().any(|item| in_value(matcher, item, depth)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
