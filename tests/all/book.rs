@@ -42,6 +42,8 @@ pages! {
     guide_replay: "docs/src/guide/replay.md",
     guide_undo: "docs/src/guide/undo.md",
     guide_backup: "docs/src/guide/backup.md",
+    guide_updating: "docs/src/guide/updating.md",
+    guide_forget_person: "docs/src/guide/forget-person.md",
     guide_audit: "docs/src/guide/audit.md",
     guide_blame: "docs/src/guide/blame.md",
     guide_channels: "docs/src/guide/channels.md",

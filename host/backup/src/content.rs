@@ -7,8 +7,15 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Files of the home that are kept as they are.
-const FILES: &[&str] =
-    &["config.toml", "version", "plugins.lock", "quarantine/breakers.json", "audit/keys.jsonl", "audit/heads.jsonl"];
+const FILES: &[&str] = &[
+    "config.toml",
+    "version",
+    "plugins.lock",
+    "update.json",
+    "quarantine/breakers.json",
+    "audit/keys.jsonl",
+    "audit/heads.jsonl",
+];
 
 /// Directories that are kept with all files in them.
 const DIRECTORIES: &[&str] = &["plugins", "mcp", "sessions", "usage", "history", "recordings"];

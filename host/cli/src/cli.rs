@@ -11,6 +11,7 @@ mod completions;
 mod denied;
 mod diff;
 mod doctor;
+mod forget_person;
 mod home;
 mod hooks;
 mod log;
@@ -24,6 +25,7 @@ mod reference;
 mod replay;
 mod run;
 mod secret;
+mod self_update;
 mod serve;
 mod sessions;
 mod store;
@@ -118,8 +120,13 @@ enum Command {
     Undo(undo::Arguments),
     /// Write the home to a file, check that file, and put it back
     Backup(backup::Arguments),
+    /// Export and erase what one sender has said, in all sessions and files of the home
+    ForgetPerson(forget_person::Arguments),
     /// Show the version of the home, and take it back for an older program
     Home(home::Arguments),
+    /// Update the program
+    #[command(name = "self")]
+    SelfUpdate(self_update::Arguments),
     /// Make the calls of recorded turns again, with nothing reaching outside, and compare the results
     Replay(replay::Arguments),
     /// Print a completion script for a shell
@@ -220,7 +227,9 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
             Command::Undo(arguments) => undo::run(&arguments, config, &workspace).await,
             Command::Backup(arguments) => backup::run(&arguments, &config).await,
+            Command::ForgetPerson(arguments) => forget_person::run(&arguments, config, &workspace).await,
             Command::Home(arguments) => home::run(&arguments, &config),
+            Command::SelfUpdate(arguments) => self_update::run(arguments, &config, &workspace).await,
             Command::Replay(arguments) => replay::run(&arguments, config, &workspace).await,
             Command::CompilePlugin(arguments) => Ok(compiler::run(&arguments)),
             Command::CompileGuests(arguments) => Ok(recompile::run(&arguments)),

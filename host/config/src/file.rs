@@ -4,7 +4,7 @@ use super::limits::LimitsTable;
 use super::section::SECRET_NAMES;
 use super::{
     Audit, Budget, Channel, McpServer, Plugin, PluginRegistry, PluginStore, Policy, Prices, Process, Quotas,
-    RecordMode, Recordings, Serve, Telemetry, Token, Trusted, Undo, mcp, serve,
+    RecordMode, Recordings, Serve, Telemetry, Token, Trusted, Undo, Update, mcp, serve,
 };
 use anyhow::Result;
 use bub_system::files::{Access, read_text};
@@ -71,6 +71,7 @@ pub(super) struct File {
     pub(super) telemetry: Telemetry,
     pub(super) registry: PluginRegistry,
     pub(super) trust: bub_registry::Trust,
+    pub(super) update: Update,
 }
 
 impl File {
@@ -120,6 +121,7 @@ impl File {
         self.quotas.check()?;
         self.registry.check()?;
         self.trust.check()?;
+        self.update.check()?;
         serve::check_tokens(&self.tokens)
     }
 }
@@ -138,10 +140,10 @@ fn holds_key(text: &str) -> bool {
         }
     }
     let table: toml::Table = text.parse().unwrap_or_default();
-    // `[[tokens]]` holds hashes only, `[trust]` public keys, and `[registry]` names of secrets.
+    // `[[tokens]]` holds hashes only, `[trust]` and `[update]` public keys, and `[registry]` names of secrets.
     table
         .iter()
-        .filter(|(name, _)| !["tokens", "trust", "registry"].contains(&name.as_str()))
+        .filter(|(name, _)| !["tokens", "trust", "registry", "update"].contains(&name.as_str()))
         .any(|(name, value)| is_key(name, value))
 }
 

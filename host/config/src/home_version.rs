@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use bub_system::files::{Draft, read_text};
+use bub_tape::failpoint;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -21,12 +22,19 @@ const MAX: usize = 64;
 /// A change of a home from one version to the next, and back. Each can be repeated: what was done before it was killed does
 /// not matter.
 struct Step {
+    /// What is different then, for the log.
+    about: &'static str,
     up: fn(&Path) -> Result<()>,
     down: fn(&Path) -> Result<()>,
 }
 
 /// The steps from version 0 on.
-const STEPS: &[Step] = &[Step { up: |_| Ok(()), down: |_| Ok(()) }];
+const STEPS: &[Step] = &[Step {
+    about: "the file `version` says which programs can read it",
+    // Writing the version is all that there is to do.
+    up: |_| Ok(()),
+    down: |_| Ok(()),
+}];
 
 /// The version of the home; 0 if it has none.
 ///
@@ -66,8 +74,13 @@ pub(super) fn upgrade(home: &Path) -> Result<Option<u32>> {
     let before = home_version(home)?;
     let steps = STEPS.iter().enumerate().skip(before as usize);
     for (from, step) in steps {
-        (step.up)(home).with_context(|| format!("the home cannot be brought to version {}", from + 1))?;
-        write(home, from as u32 + 1)?;
+        let version = from as u32 + 1;
+        failpoint::point("home.upgrade");
+        (step.up)(home).with_context(|| format!("the home cannot be brought to version {version}"))?;
+        failpoint::point("home.upgraded");
+        write(home, version)?;
+        failpoint::point("home.upgrade.written");
+        tracing::info!("the home `{}` has version {version} now: {}", home.display(), step.about);
     }
     Ok((before < HOME_VERSION).then_some(before))
 }
@@ -83,8 +96,12 @@ pub fn downgrade(home: &Path) -> Result<u32> {
     let Some((below, step)) = version.checked_sub(1).and_then(|below| Some((below, STEPS.get(below as usize)?))) else {
         bail!("the home `{}` has version 0: there is none before", home.display());
     };
+    failpoint::point("home.downgrade");
     (step.down)(home).with_context(|| format!("the home cannot be taken back to version {below}"))?;
+    failpoint::point("home.downgraded");
     write(home, below)?;
+    failpoint::point("home.downgrade.written");
+    tracing::info!("the home `{}` has version {below} now, without: {}", home.display(), step.about);
     Ok(below)
 }
 

@@ -35,6 +35,7 @@ mod tapes;
 mod telemetry;
 mod trial;
 mod undo;
+mod update;
 pub mod variables;
 
 use bub_egress::secret::Secrets;
@@ -73,6 +74,7 @@ pub use tapes::{TapeSettings, TapeStorage};
 pub use telemetry::{OTEL_VARIABLES, Telemetry};
 pub use trial::TrialConfig;
 pub use undo::Undo;
+pub use update::Update;
 
 /// Directory of the user's plugins, below `$BUB_HOME`.
 pub const PLUGINS_DIR: &str = "plugins";
@@ -186,6 +188,8 @@ pub struct Config {
     pub telemetry: Telemetry,
     /// The registries that plugins come from.
     pub registry: PluginRegistry,
+    /// Where newer programs come from.
+    pub update: Update,
     /// Whose plugins are loaded.
     pub trust: bub_registry::Trust,
 }

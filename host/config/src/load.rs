@@ -186,6 +186,7 @@ impl Config {
             tokens: file.tokens,
             quotas: file.quotas,
             registry: file.registry,
+            update: file.update,
             trust: file.trust,
             telemetry,
         })

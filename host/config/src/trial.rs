@@ -87,6 +87,7 @@ impl Config {
             quotas: Quotas::default(),
             telemetry: Telemetry::default(),
             registry: PluginRegistry::default(),
+            update: crate::Update::default(),
             trust: bub_registry::Trust::default(),
             home: trial.home,
         })

@@ -40,7 +40,7 @@ pub use limits::Limits;
 pub use network::Network;
 pub use redact_stream::Redactor;
 pub use request::Request;
-pub use resolve::{LookupFuture, Resolve, SystemResolver};
+pub use resolve::{CheckedResolver, LookupFuture, Resolve, SystemResolver};
 pub use response::{Incoming, Response};
 pub use rewrite::{Outgoing, Rewrite};
 pub use target::{ParseTargetError, Target};

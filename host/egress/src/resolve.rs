@@ -32,10 +32,18 @@ impl Resolve for SystemResolver {
 }
 
 /// The resolver that connections use: it returns checked addresses only.
-pub(crate) struct CheckedResolver {
-    pub resolver: Arc<dyn Resolve>,
+pub struct CheckedResolver {
+    pub(crate) resolver: Arc<dyn Resolve>,
     /// Whether the names were granted exactly.
-    pub local: bool,
+    pub(crate) local: bool,
+}
+
+impl CheckedResolver {
+    /// A resolver for an HTTP client of its own. `local`: the user has named the host, so that it may be on a private
+    /// network.
+    pub fn new(resolver: impl Resolve, local: bool) -> CheckedResolver {
+        CheckedResolver { resolver: Arc::new(resolver), local }
+    }
 }
 
 impl reqwest::dns::Resolve for CheckedResolver {

@@ -40,6 +40,7 @@ pub use cluster::ClusterStatus;
 pub use event_log::{Batch, EventReader, LoggedEvent};
 pub use follow::{StreamBatch, StreamPosition, TurnFollower};
 pub use gateway::{Gateway, RunningTurn};
+pub use local_inbox::{InboxRow, forget_inbox_rows, inbox_rows, inbox_texts};
 pub use lock::is_served;
 pub use outcome::TurnOutcome;
 pub use quota::{QuotaAccount, QuotaExceeded};

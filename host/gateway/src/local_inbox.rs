@@ -4,6 +4,7 @@
 //! after the commit.
 
 mod byte_counts;
+mod forget;
 mod rows;
 mod schema;
 mod sessions;
@@ -18,6 +19,7 @@ use super::quota::{QuotaAccount, QuotaExceeded, today};
 use anyhow::{Context, Result};
 use bub_tape::Durability;
 use byte_counts::ByteCounts;
+pub use forget::{InboxRow, forget_inbox_rows, inbox_rows, inbox_texts};
 use rusqlite::{OptionalExtension, Row, params};
 use sessions::Sessions;
 use std::path::Path;

@@ -130,9 +130,14 @@ impl Store {
 
     /// Removes all recordings in which one of the texts stands, and those that cannot be searched. Returns their number.
     pub fn remove_with(&self, texts: &[String]) -> usize {
+        self.with(texts).iter().filter(|recording| remove(recording)).count()
+    }
+
+    /// All recordings in which one of the texts stands, and those that cannot be searched.
+    pub fn with(&self, texts: &[String]) -> Vec<Listed> {
         let needles: Vec<String> = texts.iter().filter(|text| !text.is_empty()).flat_map(|text| nested(text)).collect();
         if needles.is_empty() {
-            return 0;
+            return Vec::new();
         }
         let has = |recording: &Listed| match Recording::read(&recording.file) {
             Ok(read) => {
@@ -141,7 +146,7 @@ impl Store {
             Err(Problem::Unreadable(_)) => false,
             Err(_) => true,
         };
-        self.list(None).iter().filter(|recording| has(recording) && remove(recording)).count()
+        self.list(None).into_iter().filter(has).collect()
     }
 
     /// The recording that the user names: by its name or a part of it, or by the id of a model call.

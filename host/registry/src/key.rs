@@ -125,7 +125,7 @@ impl SecretKey {
 
     /// Signs these bytes with a comment that is signed too.
     pub(crate) fn sign(&self, bytes: &[u8], comment: &str) -> Result<String> {
-        let signed = minisign::sign(None, &self.key, Cursor::new(bytes), Some(comment), Some("signature of a plugin"));
+        let signed = minisign::sign(None, &self.key, Cursor::new(bytes), Some(comment), Some("signature by bub-wasm"));
         Ok(signed.map_err(|error| anyhow::anyhow!("it cannot be signed: {error}"))?.into_string())
     }
 }

@@ -45,6 +45,33 @@ impl Signature {
         Self::parse(&key.sign(component, &comment)?)
     }
 
+    /// Signs a file under its name, with the comment that minisign itself writes.
+    ///
+    /// # Errors
+    ///
+    /// The key does not sign.
+    pub fn of_file(key: &SecretKey, bytes: &[u8], name: &str) -> Result<Self> {
+        let time = Timestamp::now().as_second();
+        Self::parse(&key.sign(bytes, &format!("timestamp:{time}\tfile:{name}\thashed"))?)
+    }
+
+    /// Verifies that the owner of the key has signed these bytes as a file of that name: what was signed as another file,
+    /// or as a plugin, is refused.
+    ///
+    /// # Errors
+    ///
+    /// It is of another key, for other bytes or for another file.
+    pub fn verify_file(&self, key: &PublicKey, bytes: &[u8], name: &str) -> Result<()> {
+        let comment = self.verified_comment(key, bytes)?;
+        let stated = comment.split('\t').find_map(|part| part.strip_prefix("file:"));
+        ensure!(
+            stated == Some(name),
+            "its signature is not for a file `{name}`, but says `{}`",
+            escaped(&comment, 100)
+        );
+        Ok(())
+    }
+
     /// Parses what minisign writes; nothing is verified.
     ///
     /// # Errors
@@ -75,14 +102,19 @@ impl Signature {
     ///
     /// It is of another key or for other bytes, or states no name and version.
     pub fn verify(&self, key: &PublicKey, component: &[u8]) -> Result<Statement> {
+        Self::statement(&self.verified_comment(key, component)?)
+    }
+
+    /// The trusted comment of a signature that is right.
+    fn verified_comment(&self, key: &PublicKey, bytes: &[u8]) -> Result<String> {
         if key.id() != self.key_id {
             bail!("its signature is by key {}, not by key {}", self.key_id, key.id());
         }
         let signature = minisign_verify::Signature::decode(&self.text).map_err(|error| anyhow::anyhow!("{error}"))?;
         // Signatures of the older format, which hash no bytes first, are not accepted.
-        let verified = key.verifier()?.verify(component, &signature, false);
+        let verified = key.verifier()?.verify(bytes, &signature, false);
         verified.map_err(|_| anyhow::anyhow!("its signature by key {} is not for these bytes", self.key_id))?;
-        Self::statement(signature.trusted_comment())
+        Ok(signature.trusted_comment().to_owned())
     }
 
     fn statement(comment: &str) -> Result<Statement> {

@@ -8,6 +8,7 @@ mod mcp;
 mod proxy;
 mod sandbox;
 pub(crate) mod settings;
+mod signatures;
 mod tapes;
 mod telemetry;
 
@@ -96,6 +97,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     diagnostics.extend(telemetry::diagnostics(&host.config).await);
     diagnostics.extend(audit::diagnostics(&host.config));
     diagnostics.extend(plugins(&host));
+    diagnostics.extend(signatures::diagnostics(&host.config));
     if arguments.bundle.is_none() {
         // The output of a plugin at a fault may quote a conversation.
         diagnostics.extend(quarantined(&host));

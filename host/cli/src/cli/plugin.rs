@@ -42,7 +42,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+pub(super) use audit::files as installed_files;
 pub(super) use grant_prompt::GrantOptions;
+pub(super) use key::KeyOptions;
 pub(super) use pending_plugins::PendingPlugins;
 
 #[derive(clap::Args)]

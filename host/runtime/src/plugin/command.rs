@@ -11,7 +11,7 @@ const MAX_NAME: usize = 64;
 
 /// Names that no command of a plugin may have: commands of the program, those that it is going to have, and words that
 /// users take for one.
-const RESERVED: [&str; 32] = [
+const RESERVED: [&str; 33] = [
     "acp",
     "audit",
     "backup",
@@ -36,6 +36,7 @@ const RESERVED: [&str; 32] = [
     "run",
     "schedule",
     "secret",
+    "self",
     "serve",
     "sessions",
     "store",

@@ -96,7 +96,7 @@ fn listed(found: &Finding) -> String {
 }
 
 /// The files of the user's plugins: name and digest.
-fn files(config: &Config) -> Result<Vec<(String, String)>> {
+pub(in crate::cli) fn files(config: &Config) -> Result<Vec<(String, String)>> {
     let dir = user_dir(config);
     let entries = match std::fs::read_dir(&dir) {
         Ok(entries) => entries,

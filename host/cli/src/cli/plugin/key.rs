@@ -31,7 +31,7 @@ pub(super) struct NewKey {
 
 /// The key that signs.
 #[derive(clap::Args)]
-pub(super) struct KeyOptions {
+pub(in crate::cli) struct KeyOptions {
     /// File of the secret key, of minisign or of `plugin key`
     #[arg(long, value_name = "FILE")]
     pub(super) key: Option<PathBuf>,
@@ -103,7 +103,7 @@ impl KeyOptions {
     /// # Errors
     ///
     /// It cannot be read, or the password is wrong.
-    pub(super) fn read(&self) -> Result<Option<SecretKey>> {
+    pub(in crate::cli) fn read(&self) -> Result<Option<SecretKey>> {
         let Some(file) = &self.key else { return Ok(None) };
         let shown = one_line(&file.display().to_string());
         let text = read(file)?;

@@ -42,6 +42,7 @@ const HOME: &[(&str, &str)] = &[
     ("serve.sqlite-wal", "Write-ahead log of that database."),
     ("serve.sqlite-shm", "Shared memory of that database."),
     ("version", "[Version of the home](../guide/backup.md#versions-of-a-home), which an older program refuses."),
+    ("update.json", "When the newest index of releases was made that `self update` has seen, by key."),
     ("serve.lock", "Held by the `serve` of this home."),
     ("serve.address", "Where a browser on this machine reaches the `serve` that runs."),
     ("logins/", "One-time codes and cookies of browsers, by their digests."),

@@ -158,6 +158,11 @@ impl TapeLocation {
         Ok(written.map(|written| used.map_or(written, |used| used.max(written))))
     }
 
+    /// The directory of the tapes, if they are files.
+    pub(in crate::cli) fn directory(&self) -> Option<PathBuf> {
+        self.dir.clone()
+    }
+
     /// The file of a tape, if tapes are files.
     pub(super) fn file(&self, tape: &str) -> Option<PathBuf> {
         self.dir.as_ref().map(|dir| dir.join(format!("{tape}.jsonl")))
@@ -172,7 +177,7 @@ impl TapeLocation {
     }
 
     /// The tape of that name, if it exists.
-    pub(super) async fn holds(&self, name: &str) -> Result<Option<Tape>> {
+    pub(in crate::cli) async fn holds(&self, name: &str) -> Result<Option<Tape>> {
         let Some(tapes) = &self.tapes else { return Ok(None) };
         let tape = tapes.open(name)?;
         let is_there = self.file(name).is_some_and(|file| file.is_file()) || tape.last_id().await? > 0;

@@ -1,12 +1,30 @@
-//! The keys of registries of plugins, and of whose plugins are loaded.
+//! The keys of registries of plugins, of whose plugins are loaded, and of newer programs.
 
 use super::{Key, key};
 use bub_config::Config;
 use serde_json::{Value, json};
 
 pub(super) fn keys(config: &Config) -> Vec<Key> {
-    let (registry, trust) = (&config.registry, &config.trust);
+    let (registry, trust, update) = (&config.registry, &config.trust, &config.update);
     vec![
+        key(
+            "update.index",
+            json!(bub_update::BUILT_IN_INDEX),
+            json!(update.index.as_deref().or(bub_update::BUILT_IN_INDEX)),
+            "index of releases for `self update`: an address that ends in `/index.json`, or the absolute path of a folder",
+        ),
+        key(
+            "update.key",
+            json!(bub_update::BUILT_IN_KEY),
+            json!(update.key.as_deref().or(bub_update::BUILT_IN_KEY)),
+            "public key of minisign that signs the index of releases",
+        ),
+        key(
+            "update.timeout_seconds",
+            30,
+            update.timeout_seconds,
+            "seconds that the index of releases may take, and that a download may pause",
+        ),
         key(
             "registry.default",
             Value::Null,
