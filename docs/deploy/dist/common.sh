@@ -17,6 +17,7 @@ version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$ro
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct 2>/dev/null || echo 0)}
 export SOURCE_DATE_EPOCH
 # Tests compress faster.
+# shellcheck disable=SC2034
 level=${BUB_DIST_LEVEL:-9}
 
 # A folder that is gone at the end.
