@@ -1,6 +1,7 @@
 //! The scripts of `docs/deploy/dist`: what they pack a program into, and the installer against mirrors of all kinds.
 
 mod hostile;
+mod image;
 mod installer;
 mod mirror;
 mod packages;
