@@ -33,7 +33,8 @@ fail() {
 
 # What others say, in one short line without control characters.
 clip() {
-    LC_ALL=C tr -c '[:print:]' ' ' | cut -c 1-200 | sed 's/  *$//'
+    # Not every `tr` knows classes.
+    LC_ALL=C tr -c '\040-\176' ' ' | cut -c 1-200 | sed 's/  *$//'
 }
 
 has() {
@@ -121,7 +122,11 @@ fetch() {
             curl --fail --silent --show-error --location --proto "$protocols" --connect-timeout 20 --speed-limit 100 \
                 --speed-time 60 "$1"
         elif has wget; then
-            wget -q -T 60 -O - "$1"
+            # The option makes a statically linked busybox fail.
+            case $(wget --version 2>&1) in
+                *GNU*) wget -q -T 60 -O - "$1" ;;
+                *) wget -q -O - "$1" ;;
+            esac
         else
             echo "neither \`curl\` nor \`wget\` is installed" >&2
             false
