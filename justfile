@@ -43,6 +43,14 @@ languages:
     cargo install --quiet --locked --root target/toolchains/rust wasm-tools@1.253.0 --no-default-features --features component
     npm install --silent --prefix target/toolchains/javascript componentize-qjs@0.4.5 esbuild@0.28.2
 
+# Make the packages of a release in OUT, from a commit: archives, Debian packages, images, installer, provenance, digests.
+dist OUT="target/dist" *TARGETS:
+    docs/deploy/dist/make {{OUT}} {{TARGETS}}
+
+# Try the packages in OUT in a bare Debian, as a container and under an emulator; needs root on a Debian.
+dist-test OUT="target/dist":
+    docs/deploy/dist/test {{OUT}}
+
 # Install a sentence embedding model, for the retrieval benchmark.
 embeddings:
     python3 -m venv target/toolchains/embeddings

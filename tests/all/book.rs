@@ -51,6 +51,7 @@ pages! {
     guide_context: "docs/src/guide/context.md",
     guide_grants: "docs/src/guide/grants.md",
     guide_http: "docs/src/guide/http.md",
+    guide_installing: "docs/src/guide/installing.md",
     guide_limits: "docs/src/guide/limits.md",
     guide_mcp: "docs/src/guide/mcp.md",
     guide_mcp_server: "docs/src/guide/mcp-server.md",

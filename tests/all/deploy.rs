@@ -47,3 +47,17 @@ fn the_files_leave_time_to_drain_and_probe_served_paths() {
     assert_eq!(probed, ["/livez", "/livez", "/readyz"]);
     assert!(probed.iter().all(|path| served.contains(path)), "{served:?}");
 }
+
+#[test]
+fn the_compose_file_runs_the_image_of_a_release_read_only_with_its_health_check() {
+    let (compose, kubernetes) = (read("compose.yaml"), read("kubernetes.yaml"));
+    let image = format!("image: bub-wasm:{}\n", env!("CARGO_PKG_VERSION"));
+    assert!(compose.contains(&image) && kubernetes.contains(&image), "both use the image of this version");
+    assert!(compose.contains("read_only: true\n"), "{compose}");
+    let made = fs::read_to_string(root().join("docs/deploy/dist/image")).expect("the file is there");
+    let address = "http://127.0.0.1:8420/livez";
+    assert!(made.contains(&format!("\"{address}\"")) && compose.contains(&format!("\"{address}\"")), "{compose}");
+    for folder in ["/home/bub/.bub", "/home/bub/work"] {
+        assert!(made.contains(&format!("\"{folder}\":{{}}")) && compose.contains(&format!(":{folder}\n")), "{folder}");
+    }
+}

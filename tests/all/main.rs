@@ -33,6 +33,7 @@ mod denials;
 mod deploy;
 mod differences;
 mod directories;
+mod dist;
 mod doctor;
 mod doctor_bundle;
 mod doctor_signatures;

@@ -7,12 +7,16 @@ use std::{env, fs};
 /// Lets the linker keep identical functions once, and put those that each start runs next to each other, in the release
 /// program. Other linkers than LLD may refuse the arguments.
 pub fn arrange(root: &Path) {
-    for name in ["PROFILE", "TARGET", "HOST", "RUSTC_LINKER", "CARGO_ENCODED_RUSTFLAGS"] {
+    for name in ["PROFILE", "TARGET", "HOST", "RUSTC_LINKER", "CARGO_ENCODED_RUSTFLAGS", "BUB_GLIBC"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    if is_release && links_with_lld() {
+    let has_lld = links_with_lld();
+    if is_release && has_lld {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    }
+    // The recipe of packages links by zig, whose linker takes this one of the two.
+    if is_release && (has_lld || env::var_os("BUB_GLIBC").is_some()) {
         let order = root.join("host/cli/build/startup.ld");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", order.display());
     }

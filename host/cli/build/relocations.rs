@@ -7,13 +7,22 @@ use std::process::Command;
 /// The first glibc whose loader reads the table.
 const FIRST: (u32, u32) = (2, 36);
 
+/// The variable of a build for older systems, such as `2.28`.
+const OLDEST: &str = "BUB_GLIBC";
+
 /// Asks the linker for it where programs find the libc of this machine: a program with such a table does not start with an
 /// older libc. Linkers that do not know the option say so, and link as before.
 pub fn pack() {
     let variable = |name: &str| env::var(name).unwrap_or_default();
     let is_native = variable("HOST") == variable("TARGET");
     let is_glibc = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
-    if is_native && is_glibc && version().is_some_and(|version| version >= FIRST) {
+    println!("cargo::rerun-if-env-changed={OLDEST}");
+    // Packages name the oldest glibc that their program starts with; it is then linked against that one.
+    let version = match env::var(OLDEST) {
+        Ok(oldest) => parse(&oldest),
+        Err(_) => version(),
+    };
+    if is_native && is_glibc && version.is_some_and(|version| version >= FIRST) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }
@@ -22,6 +31,10 @@ pub fn pack() {
 fn version() -> Option<(u32, u32)> {
     let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
-    let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
+    parse(text.trim().strip_prefix("glibc ")?)
+}
+
+fn parse(version: &str) -> Option<(u32, u32)> {
+    let (major, minor) = version.trim().split_once('.')?;
     Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
 }
