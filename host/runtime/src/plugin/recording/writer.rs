@@ -11,11 +11,6 @@ const MAX_WAITING: usize = 64;
 /// What they hold together, at most, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The priority of the thread, as `nice` counts. It still has a share of a busy machine, because it holds the lock of a tape
-/// for a moment.
-#[cfg(target_os = "linux")]
-const LOW_PRIORITY: i32 = 10;
-
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The thread, started by the first turn.
@@ -69,21 +64,9 @@ impl Writer {
         let start = || {
             let (sender, jobs): (_, Receiver<Job>) = sync_channel(MAX_WAITING);
             let thread = std::thread::Builder::new().name("recordings".to_owned());
-            let started = thread.spawn(move || {
-                yield_to_turns();
-                jobs.into_iter().for_each(|job| job());
-            });
+            let started = thread.spawn(move || jobs.into_iter().for_each(|job| job()));
             started.inspect_err(|error| tracing::warn!("no turn is recorded: {error}")).ok().map(|_| sender)
         };
         self.sender.get_or_init(start).as_ref()
-    }
-}
-
-/// Lowers the priority of the thread: turns that run meanwhile go first. Elsewhere than on Linux it would be that of the
-/// process.
-fn yield_to_turns() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, LOW_PRIORITY) {
-        tracing::debug!("recordings are written at the usual priority: {error}");
     }
 }
