@@ -11,7 +11,7 @@ run *ARGS:
 test *ARGS:
     cargo test {{ARGS}}
 
-# Fuzz: each tier for SECONDS (600 in nightly runs; `.ci/run` uses 60).
+# Fuzz: each tier for SECONDS (600 in nightly runs; `.ci/run` uses 10).
 fuzz SECONDS="600" TIER="":
     BUB_FUZZ_SECONDS={{SECONDS}} cargo test --test all -- {{TIER}}look_for_more --ignored --nocapture --test-threads=1
 
