@@ -66,8 +66,8 @@ impl reqwest::dns::Resolve for CheckedResolver {
     }
 }
 
-/// Whether a name may resolve to `address`; `local` if the name was granted exactly.
-pub(crate) fn is_allowed(address: IpAddr, local: bool) -> bool {
+/// Whether a connection may go to `address`; `local` if the name was granted exactly, or the user has named the host.
+pub fn is_allowed(address: IpAddr, local: bool) -> bool {
     match ip_scope(address) {
         IpScope::Public => true,
         IpScope::Local => local,

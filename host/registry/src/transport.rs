@@ -2,7 +2,7 @@
 
 use crate::{Host, Settings};
 use anyhow::{Context, Result, bail, ensure};
-use bub_egress::{IpScope, Resolve, SystemResolver, ip_scope};
+use bub_egress::{Resolve, SystemResolver, has_local_address, is_allowed, shown_url};
 use bub_types::text::{cause, escaped, one_line};
 use reqwest::dns::{Addrs, Name};
 use reqwest::header::{HeaderMap, HeaderValue, LOCATION};
@@ -127,9 +127,9 @@ impl Transport {
             "http" => is_here && (is_own || self.host.is_loopback()),
             _ => false,
         };
-        ensure!(is_fine, "registry `{}` leads to `{}`, which is not over https", self.host, shown(url));
-        let is_allowed = address.is_none_or(|address| allows(address, is_own || self.is_local));
-        ensure!(is_allowed, "registry `{}` leads to `{}`, which is not a public address", self.host, shown(url));
+        ensure!(is_fine, "registry `{}` leads to `{}`, which is not over https", self.host, shown_url(url));
+        let is_fine = address.is_none_or(|address| is_allowed(address, is_own || self.is_local));
+        ensure!(is_fine, "registry `{}` leads to `{}`, which is not a public address", self.host, shown_url(url));
         Ok(())
     }
 
@@ -202,36 +202,8 @@ fn reason(body: &[u8]) -> Option<String> {
 /// The address that a redirect, or the start of an upload, leads to.
 pub(crate) fn location(response: &Response, at: &Url) -> Result<Url> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let location = location.with_context(|| format!("`{}` redirects to nowhere", shown(at)))?;
-    at.join(location).map_err(|_| anyhow::anyhow!("`{}` redirects to `{}`", shown(at), escaped(location, 100)))
-}
-
-/// An address without its query, which may hold a key.
-fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    url.set_fragment(None);
-    // They fail for an address that cannot have them.
-    let _ = (url.set_username(""), url.set_password(None));
-    escaped(url.as_str(), 200)
-}
-
-/// Whether a connection may go there.
-fn allows(address: IpAddr, local: bool) -> bool {
-    match ip_scope(address) {
-        IpScope::Public => true,
-        IpScope::Local => local,
-        IpScope::Special => false,
-    }
-}
-
-async fn has_local_address(name: &str) -> bool {
-    let name = name.trim_matches(['[', ']']);
-    if let Ok(address) = name.parse::<IpAddr>() {
-        return ip_scope(address) == IpScope::Local;
-    }
-    let addresses = SystemResolver.resolve(name).await.unwrap_or_default();
-    addresses.into_iter().any(|address| ip_scope(address) == IpScope::Local)
+    let location = location.with_context(|| format!("`{}` redirects to nowhere", shown_url(at)))?;
+    at.join(location).map_err(|_| anyhow::anyhow!("`{}` redirects to `{}`", shown_url(at), escaped(location, 100)))
 }
 
 /// A resolver whose addresses are checked when the connection is made.
@@ -244,7 +216,7 @@ impl reqwest::dns::Resolve for Checked {
         let (lookup, local) = (SystemResolver.resolve(name.as_str()), self.local);
         Box::pin(async move {
             let addresses = lookup.await?;
-            if !addresses.iter().all(|address| allows(*address, local)) {
+            if !addresses.iter().all(|address| is_allowed(*address, local)) {
                 return Err("the name resolves to a forbidden address".into());
             }
             // With port 0 the connection uses the URL's port.

@@ -20,7 +20,7 @@
 
 mod archive;
 mod index;
-mod manager;
+mod package_manager;
 mod program;
 mod publish;
 mod seen;
@@ -28,7 +28,7 @@ mod source;
 mod trial;
 
 pub use index::{Archive, INDEX_FILE, Index, Release};
-pub use manager::manager;
+pub use package_manager::manager;
 pub use program::{Program, Workplace};
 pub use publish::{Publication, publish};
 pub use seen::SEEN_FILE;

@@ -2,7 +2,7 @@
 
 use crate::index::{Archive, INDEX_FILE, MAX_INDEX};
 use anyhow::{Context, Result, bail, ensure};
-use bub_egress::{CheckedResolver, IpScope, Resolve, SystemResolver, ip_scope};
+use bub_egress::{CheckedResolver, SystemResolver, has_local_address, is_allowed, shown_url};
 use bub_system::files::read_regular;
 use bub_types::text::{cause, escaped, hex, one_line};
 use reqwest::header::LOCATION;
@@ -104,7 +104,7 @@ impl Source {
     pub fn shown(&self) -> String {
         match self {
             Self::Folder(path) => one_line(&path.join(INDEX_FILE).display().to_string()),
-            Self::Address(server) => shown(&server.index),
+            Self::Address(server) => shown_url(&server.index),
         }
     }
 
@@ -225,18 +225,18 @@ impl Server {
             self.check(&url)?;
             let response = self.client.get(url.clone()).send().await.map_err(|error| match error.is_timeout() {
                 true => self.late(name),
-                false => anyhow::anyhow!("`{}` cannot be reached: {}", shown(&url), one_line(&cause(&error))),
+                false => anyhow::anyhow!("`{}` cannot be reached: {}", shown_url(&url), one_line(&cause(&error))),
             })?;
             let status = response.status();
             if status == StatusCode::OK {
                 return Ok(response);
             }
-            ensure!(status.is_redirection(), "`{}` answers with status {}", shown(&url), status.as_u16());
+            ensure!(status.is_redirection(), "`{}` answers with status {}", shown_url(&url), status.as_u16());
             let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
             let next = location.and_then(|location| url.join(location).ok());
-            url = next.with_context(|| format!("`{}` redirects to nowhere", shown(&url)))?;
+            url = next.with_context(|| format!("`{}` redirects to nowhere", shown_url(&url)))?;
         }
-        bail!("`{}` redirects too often", shown(&self.index))
+        bail!("`{}` redirects too often", shown_url(&self.index))
     }
 
     /// Whether a request may go there: over TLS unless both are this machine, and not to a private address unless the index
@@ -247,14 +247,10 @@ impl Server {
             "http" => is_loopback(url) && is_loopback(&self.index) && self.index.scheme() == "http",
             _ => false,
         };
-        ensure!(is_fine, "`{}` leads to `{}`, which is not over https", shown(&self.index), shown(url));
+        ensure!(is_fine, "`{}` leads to `{}`, which is not over https", shown_url(&self.index), shown_url(url));
         let address = url.host_str().and_then(|host| host.trim_matches(['[', ']']).parse::<IpAddr>().ok());
-        let is_allowed = address.is_none_or(|address| match ip_scope(address) {
-            IpScope::Public => true,
-            IpScope::Local => self.is_local,
-            IpScope::Special => false,
-        });
-        ensure!(is_allowed, "`{}` leads to `{}`, which is not a public address", shown(&self.index), shown(url));
+        let is_fine = address.is_none_or(|address| is_allowed(address, self.is_local));
+        ensure!(is_fine, "`{}` leads to `{}`, which is not a public address", shown_url(&self.index), shown_url(url));
         Ok(())
     }
 
@@ -272,27 +268,8 @@ impl Server {
     }
 }
 
-/// An address without its query, which may hold a key.
-fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    url.set_fragment(None);
-    // They fail for an address that cannot have them.
-    let _ = (url.set_username(""), url.set_password(None));
-    escaped(url.as_str(), 200)
-}
-
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
-async fn has_local_address(name: &str) -> bool {
-    let name = name.trim_matches(['[', ']']);
-    if let Ok(address) = name.parse::<IpAddr>() {
-        return ip_scope(address) == IpScope::Local;
-    }
-    let addresses = SystemResolver.resolve(name).await.unwrap_or_default();
-    addresses.into_iter().any(|address| ip_scope(address) == IpScope::Local)
 }

@@ -42,7 +42,7 @@ fn an_archive_has_the_layout_that_updates_rely_on_and_the_same_bytes_each_time()
         assert!(names.contains(&format!("{}/{name}", package())), "no `{name}` in {names:?}");
     }
     assert!(names.iter().all(|name| name.starts_with(&format!("{}/", package()))), "{names:?}");
-    // Nobody's name and nobody's clock.
+    // No name of a user, and no time of a build.
     let listed = said("tar", &["-tvzf", archive.to_str().unwrap(), "--numeric-owner", "--full-time"]);
     assert!(listed.lines().all(|line| line.contains(" 0/0 ") && line.contains("2025-11-24")), "{listed}");
     let again = pack(dir.path(), "two", &target());
