@@ -79,6 +79,31 @@ fn a_plugin_is_published_added_upgraded_and_rolled_back_with_its_signer_and_gran
 }
 
 #[test]
+fn an_upgrade_shows_what_it_would_have_changed_in_recorded_turns() {
+    let home = new();
+    let Some(server) = DockerRegistry::start(&home.workspace(), None) else { return };
+    let to = format!("oci://{}/acme/notes", server.address());
+    home.configure("record = \"all\"");
+    let (file, public) = key(&home, "acme.key");
+    trust(&home, "acme", &public);
+    publish(&home, &to, &component("1.0.0", &[HOOK]), &file);
+    does(&home, ["add", &format!("{to}:1.0.0"), "--yes"]);
+    for message in ["message 6", "message 7"] {
+        home.run([message]).finish();
+    }
+    publish(&home, &to, &component("1.1.0", &[HOOK]), &file);
+    let said = does(&home, ["upgrade", "notes"]);
+    assert!(said.contains("the latest 2 recorded turns with this version:\n2 turns, none of which would"), "{said}");
+
+    // The next one writes messages that end in 7 otherwise.
+    publish(&home, &to, &described(programs::PROMPT_UPPER_NEXT, &manifest("1.2.0", &[HOOK])), &file);
+    let said = does(&home, ["upgrade", "notes"]);
+    assert!(said.contains("MESSAGE 7") && said.contains("2 turns, of which 1 would have been otherwise\n"), "{said}");
+    assert!(!said.contains("MESSAGE 6"), "{said}");
+    assert_eq!(lock(&home).plugins["notes"].version.as_deref(), Some("1.2.0"));
+}
+
+#[test]
 fn a_changed_layer_and_a_changed_version_are_refused_and_the_installed_one_runs_on() {
     let home = new();
     let Some(server) = DockerRegistry::start(&home.workspace(), None) else { return };

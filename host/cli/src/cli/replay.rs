@@ -3,6 +3,7 @@
 mod compare;
 mod components;
 mod list;
+pub(super) mod new_version;
 mod play;
 mod stage;
 mod turn;
@@ -11,7 +12,6 @@ mod with;
 use super::{log, text};
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
-use bub_permissions::shell_word;
 use bub_recordings::{Listed, RecordingHeader, Store};
 use bub_runtime::plugin;
 use bub_types::text::one_line;
@@ -26,9 +26,6 @@ use turn::Verdict;
 
 /// Turns that are made again at once, at most.
 const MAX_TURNS: usize = 100_000;
-
-/// Turns that the offer looks at, at most.
-const MAX_OFFERED: usize = 100;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -102,24 +99,6 @@ async fn replay_with(stages: &mut Stages<'_>, recordings: &[Listed], as_json: bo
     }
     let is_same = all.iter().all(|(_, changes)| changes.is_empty());
     Ok(if is_same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Offers to try another version of a plugin on the latest recorded turns, if it was called in one of them.
-pub(super) fn offer(out: &mut impl Write, config: &Config, plugin: &str, file: &str) -> Result<()> {
-    let listed = Store::new(config.recordings_dir()).list(None);
-    let latest = &listed[listed.len().saturating_sub(MAX_OFFERED)..];
-    let has_called = |recording: &&Listed| {
-        let header = RecordingHeader::read(&recording.file);
-        header.is_ok_and(|header| header.manifest.calls.iter().any(|call| call.plugin == plugin))
-    };
-    if latest.iter().any(|recording| has_called(&recording)) {
-        let (turns, file) = (latest.len(), shell_word(file));
-        writeln!(
-            out,
-            "what it would have changed in recorded turns: bub-wasm replay --turns {turns} --with {plugin}={file}"
-        )?;
-    }
-    Ok(())
 }
 
 /// The components that are put in, by the names of their plugins.

@@ -13,7 +13,7 @@ use crate::guest::{ImportLinker, LoadQuery};
 use crate::plugin;
 use crate::plugin::quarantine::Quarantine;
 use crate::plugin::{
-    Cache, CallLog, Engines, GrantRegistry, LoadContext, Meter, OpenError, Opening, Plugin, PluginSet,
+    Cache, CallLog, Engines, GrantRegistry, LoadContext, Meter, OpenAhead, OpenError, Opening, Plugin, PluginSet,
 };
 use crate::turn;
 use anyhow::{Context, Result};
@@ -26,7 +26,8 @@ use bub_recall::Recall;
 use bub_system::process::{Processes, Servers};
 use bub_tape::{FileStore, Journals, SqliteStore, Store, tape_name};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use tokio::runtime::Handle;
 
 /// How a host starts.
 #[derive(Clone, Default)]
@@ -115,7 +116,9 @@ impl Host {
             is_short: options.is_short,
             trails: options.trails,
         });
-        host.reload_plugins(if options.opens_plugins { Opening::All } else { Opening::AtFirstCall }).await;
+        let opening = if options.opens_plugins { Opening::All } else { Opening::AtFirstCall };
+        let ahead = options.is_short.then(|| host.open_ahead());
+        host.load_plugins(opening, ahead.as_ref()).await;
         if let Some((name, reason)) = &host.plugins().broken {
             anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
         }
@@ -133,7 +136,7 @@ impl Host {
         let host = Arc::new(self.sharing(config)?);
         let query = LoadQuery(host.clone());
         host.registry.lock().await.renew_embedded(&host.load_context(&query, Opening::Files)).await?;
-        host.reload_plugins(Opening::Files).await;
+        host.load_plugins(Opening::Files, None).await;
         host.servers.retain(|name| host.config.mcp_servers().any(|(configured, _)| configured == name));
         Ok(host)
     }
@@ -201,7 +204,7 @@ impl Host {
             registry: Arc::default(),
             ..self.sharing(config)?
         });
-        host.reload_plugins(Opening::AtFirstCall).await;
+        host.load_plugins(Opening::AtFirstCall, None).await;
         if let Some((name, reason)) = &host.plugins().broken {
             anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
         }
@@ -211,7 +214,7 @@ impl Host {
     /// Rescans the plugin directories for the turns that start from now on, and logs what changed. Returns `false` if a
     /// file is still being written; its previous version stays active.
     pub async fn refresh(self: &Arc<Self>) -> bool {
-        self.reload_plugins(Opening::Files).await
+        self.load_plugins(Opening::Files, None).await
     }
 
     /// Compiles these bytes and queries them as the user's plugin of that name, without installing it.
@@ -258,6 +261,20 @@ impl Host {
         plugin::open(&self.load_context(&query, Opening::AtFirstCall), plugin).await
     }
 
+    /// A thread that opens plugins beside this one. It ends when all are opened and the answer is dropped.
+    fn open_ahead(self: &Arc<Self>) -> OpenAhead {
+        let (sender, plugins) = mpsc::channel::<Arc<Plugin>>();
+        let (host, runtime) = (self.clone(), Handle::current());
+        tokio::task::spawn_blocking(move || {
+            for plugin in plugins {
+                if let Err(error) = runtime.block_on(host.open_plugin(&plugin)) {
+                    tracing::debug!("plugin `{}` was not opened ahead: {error}", plugin.name);
+                }
+            }
+        });
+        OpenAhead::new(sender, &self.config.model.model)
+    }
+
     fn load_context<'a>(&'a self, query: &'a LoadQuery, opening: Opening) -> LoadContext<'a> {
         LoadContext {
             config: &self.config,
@@ -268,16 +285,17 @@ impl Host {
             linker: &*self.linker,
             query,
             opening,
+            ahead: None,
             compiles_quickly: self.is_short,
         }
     }
 
-    async fn reload_plugins(self: &Arc<Self>, opening: Opening) -> bool {
+    async fn load_plugins(self: &Arc<Self>, opening: Opening, ahead: Option<&OpenAhead>) -> bool {
         // At startup there is no version before this one that could serve on.
         let waits = opening == Opening::Files;
         let mut registry = self.registry.lock().await;
         let query = LoadQuery(self.clone());
-        let set = Arc::new(PluginSet::load(&self.load_context(&query, opening), &mut registry, waits).await);
+        let set = Arc::new(PluginSet::load(&LoadContext { ahead, ..self.load_context(&query, opening) }, &mut registry, waits).await);
         let before = std::mem::replace(&mut *self.plugins.write(), set.clone());
         set.log_failures(&before);
         // At startup all plugins are new; the caller announces them.

@@ -12,6 +12,7 @@ use super::line_rate::LineRate;
 use super::loaded::{Plugin, Source};
 use super::manifest::Manifest;
 use super::open::{open, query_exports};
+use super::open_ahead::OpenAhead;
 use super::outline::Outline;
 use super::tool::accept_all;
 use anyhow::{Context, Result, bail};
@@ -54,6 +55,8 @@ pub struct LoadContext<'a> {
     pub query: &'a dyn ExportQuery,
     /// Which plugins are opened at once.
     pub opening: Opening,
+    /// Gets the embedded guests as they are loaded, to open those that the first turn will call.
+    pub ahead: Option<&'a OpenAhead>,
     /// Whether embedded guests are compiled quickly where no compiled code is kept.
     pub compiles_quickly: bool,
 }
@@ -110,10 +113,13 @@ pub(super) async fn load(with: &LoadContext<'_>, mut candidate: Candidate<'_>) -
     if let Some(tools) = supplied {
         plugin.tools = accept_all(tools).map_err(anyhow::Error::msg)?;
     }
-    if is_kept(with.engines, with.cache, &plugin.digest) {
+    if plugin.source != Source::Embedded && is_kept(with.engines, with.cache, &plugin.digest) {
         plugin.bytes.drop_held();
     }
     let plugin = Arc::new(plugin);
+    if let Some(ahead) = with.ahead {
+        ahead.consider(&plugin);
+    }
     let is_opened = match with.opening {
         Opening::AtFirstCall => !is_plugin,
         Opening::Files => !is_plugin || plugin.source != Source::Embedded,
@@ -140,7 +146,7 @@ fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin,
             table = embedded.grants.iter().cloned().chain(candidate.grants.iter().cloned()).collect();
             exported = Exported::new(outline.exports, outline.imports, served)?;
             imported = outline.imports.iter().map(|name| (*name).to_owned()).collect();
-            manifest = Some(Manifest::parse(outline.manifest.as_bytes())?);
+            manifest = Some(Manifest::unchecked(outline.manifest.as_bytes())?);
             (bytes, is_plugin) = (ComponentBytes::Embedded(embedded), true);
         }
         Component::File(component, its_digest) => {
@@ -153,7 +159,7 @@ fn outlined(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<(Plugin,
             if outline.has_two_manifests {
                 bail!("it has two sections `bub:manifest`");
             }
-            manifest = outline.manifest.map(Manifest::parse).transpose()?;
+            manifest = outline.manifest.map(Manifest::unchecked).transpose()?;
             exported = match outline.is_whole {
                 true => Exported::new(&outline.exports, &outline.imports, served)?,
                 false => Exported::default(),

@@ -3,7 +3,7 @@
 use super::grant_prompt::{self, Decision, GrantChoice};
 use super::incoming::Incoming;
 use super::{mend, report};
-use crate::cli::replay;
+use crate::cli::replay::new_version;
 use anyhow::{Context, Result};
 use bub_permissions::{Grant, Grants, shell_word};
 use bub_registry::{Lock, Signer};
@@ -62,8 +62,10 @@ pub(super) async fn install(
     }
     if let Some(before) = before.filter(|_| !is_there) {
         report::difference(out, before, &candidate)?;
-        if Path::new(&incoming.source).is_absolute() {
-            replay::offer(out, &host.config, name, &incoming.source)?;
+        match Path::new(&incoming.source).is_absolute() {
+            true => new_version::offer(out, &host.config, name, &incoming.source)?,
+            // It came from a registry, and lies in no file that `replay` could be given.
+            false => new_version::show(out, (&host.config, &host.workspace), name, bytes).await?,
         }
     }
     let held = before.map(|before| host.grants.given(before, Grants::clone)).unwrap_or_default();
