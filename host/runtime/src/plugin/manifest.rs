@@ -96,6 +96,11 @@ impl Manifest {
     ///
     /// The section is no manifest.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
+        Self::unchecked(bytes)?.checked()
+    }
+
+    /// The same, as its author wrote it.
+    pub(super) fn unchecked(bytes: &[u8]) -> Result<Self> {
         if bytes.len() > MAX_BYTES {
             bail!("its manifest has more than {} KiB", MAX_BYTES >> 10);
         }
@@ -105,7 +110,7 @@ impl Manifest {
         if text.trim_start().starts_with('{')
             && let Ok(manifest) = serde_json::from_str::<Self>(text)
         {
-            return manifest.checked();
+            return Ok(manifest);
         }
         Err(Self::wrong(text))
     }

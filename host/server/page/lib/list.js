@@ -5,7 +5,7 @@ import { html, useCallback, useEffect, useId, useImperativeHandle, useLayoutEffe
 const MAX_HEIGHT = 12_000_000;
 const OVERSCAN = 3;
 // New contents that are laid out in one frame; rows beyond them follow in the next ones.
-const NEW_A_FRAME = 8;
+const NEW_A_FRAME = 5;
 
 /**
  * @param {object} props

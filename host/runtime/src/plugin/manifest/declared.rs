@@ -6,6 +6,7 @@ use bub_types::{Effect, ToolSpec};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// The word in place of a declaration where the plugin has to be asked each time that it is loaded.
 const DYNAMIC: &str = "dynamic";
@@ -31,10 +32,16 @@ impl<T> Declared<T> {
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Declared<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::String(word) if word == DYNAMIC => Ok(Self::Dynamic),
-            value => serde_json::from_value(value).map(Self::Fixed).map_err(D::Error::custom),
+        // As its text: by way of a `Value` each part would be made twice, and each start reads all manifests.
+        let declared = Box::<RawValue>::deserialize(deserializer)?;
+        if serde_json::from_str::<&str>(declared.get()).is_ok_and(|word| word == DYNAMIC) {
+            return Ok(Self::Dynamic);
         }
+        // From the value once more where it fails: that error has no place in a text that is only a part.
+        serde_json::from_str(declared.get())
+            .or_else(|_| serde_json::from_str(declared.get()).and_then(serde_json::from_value))
+            .map(Self::Fixed)
+            .map_err(D::Error::custom)
     }
 }
 
