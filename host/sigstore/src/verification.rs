@@ -1,7 +1,7 @@
 //! The verification of a bundle, from its time to its signature.
 
 use crate::body::{self, Expected};
-use crate::bundle::{Content, Version};
+use crate::bundle::{Content, MessageSignature, Version};
 use crate::certificate::Certificate;
 use crate::keys::{any, digest_by, hex};
 use crate::root::Log;
@@ -89,25 +89,26 @@ impl Bundle {
         }
     }
 
+    /// Checks that the bundle says of itself that it is for the artifact. That proves nothing.
+    ///
+    /// # Errors
+    ///
+    /// It is for other bytes.
+    pub fn check_subject(&self, artifact: &[u8]) -> Result<()> {
+        match &self.content {
+            Content::Message(message) => message.check_digest(artifact),
+            Content::Envelope(envelope) => statement::check(envelope, artifact),
+        }
+    }
+
     fn verify_content(&self, artifact: &[u8]) -> Result<()> {
         let certificate = CertificateDer::from(self.certificate.as_slice());
         let leaf = EndEntityCert::try_from(&certificate).ok().context("its certificate is not understood")?;
+        self.check_subject(artifact)?;
         let encoded;
         let (signed, payload) = match &self.content {
-            Content::Message(message) => {
-                if let Some(said) = &message.message_digest {
-                    let digest = digest_by(&said.algorithm, artifact).context("its digest is of an unknown kind")?;
-                    ensure!(
-                        digest == *said.digest,
-                        "its bundle is for other bytes: they have the digest {}, and it is for {}",
-                        hex(&digest),
-                        hex(&said.digest[..said.digest.len().min(64)])
-                    );
-                }
-                (artifact, None)
-            }
+            Content::Message(_) => (artifact, None),
             Content::Envelope(envelope) => {
-                statement::check(envelope, artifact)?;
                 encoded = statement::signed_bytes(envelope);
                 (encoded.as_slice(), Some(&*envelope.payload))
             }
@@ -118,5 +119,20 @@ impl Bundle {
             "its signature is not by the key of its certificate, or not for these bytes"
         );
         body::check(&self.entry, &Expected { signed, payload, signature, certificate: &self.certificate })
+    }
+}
+
+impl MessageSignature {
+    /// Checks the digest of the artifact, if the bundle says it.
+    fn check_digest(&self, artifact: &[u8]) -> Result<()> {
+        let Some(said) = &self.message_digest else { return Ok(()) };
+        let digest = digest_by(&said.algorithm, artifact).context("its digest is of an unknown kind")?;
+        ensure!(
+            digest == *said.digest,
+            "its bundle is for other bytes: they have the digest {}, and it is for {}",
+            hex(&digest),
+            hex(&said.digest[..said.digest.len().min(64)])
+        );
+        Ok(())
     }
 }
