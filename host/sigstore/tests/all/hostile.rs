@@ -207,10 +207,10 @@ fn a_certificate_for_something_else_is_refused_with_the_reason() {
     let root = root(&world);
     let plan = Plan::default;
     let cases: Vec<(&str, &str, Plan)> = vec![
-        ("expired when it was entered", "was not valid at 2026-03-04T", Plan { time: TIME + 2 * 86_400, ..plan() }),
+        ("expired when it was entered", "was not valid at 2025-03-05T", Plan { time: TIME + 2 * 86_400, ..plan() }),
         (
             "not valid yet when it was entered",
-            "was not valid at 2026-02-28T",
+            "was not valid at 2025-03-01T",
             Plan { time: TIME - 2 * 86_400, ..plan() },
         ),
         (
@@ -293,7 +293,7 @@ fn what_is_of_another_authority_or_log_is_refused() {
     }
     // An authority that was not in use then.
     let mut root = world.trusted_root();
-    root["certificateAuthorities"][0]["validFor"]["end"] = json!("2026-01-01T00:00:00Z");
+    root["certificateAuthorities"][0]["validFor"]["end"] = json!("2025-02-01T00:00:00Z");
     let root = TrustedRoot::parse(root.to_string().as_bytes()).expect("a trusted root");
     refused(&root, bundle.as_bytes(), ARTIFACT, "an old authority", "by no certificate authority of the trusted root");
     // A log entry that some log with the same key id would have made.

@@ -1,20 +1,22 @@
 //! A certificate authority, a log, a log of certificates and a trusted root, made for a test, and bundles by them.
 
+#![allow(dead_code, reason = "other crates use a part of it in their tests")]
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PublicKeyData, SanType, SigningKey, date_time_ymd,
 };
-use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 /// The identity that bundles name.
 pub const IDENTITY: &str = "https://github.com/acme/weather/.github/workflows/release.yml@refs/tags/v1.2.0";
 /// Who vouches for it.
 pub const ISSUER: &str = "https://token.actions.githubusercontent.com";
-/// When bundles are entered: 2026-03-02T12:00:00Z.
-pub const TIME: i64 = 1_772_452_800;
+/// When bundles are entered: 2025-03-03T12:00:00Z.
+pub const TIME: i64 = 1_741_003_200;
 
 /// The keys of one Sigstore.
 pub struct World {
@@ -43,7 +45,7 @@ impl Default for Plan {
             issuer: vec![issuer_string(ISSUER)],
             usages: vec![ExtendedKeyUsagePurpose::CodeSigning],
             key_usages: vec![KeyUsagePurpose::DigitalSignature],
-            days: [(2026, 3, 2), (2026, 3, 3)],
+            days: [(2025, 3, 3), (2025, 3, 4)],
             time: TIME,
             has_certificate_timestamp: true,
         }
@@ -79,7 +81,7 @@ pub fn decode(value: &Value) -> Vec<u8> {
 }
 
 pub fn sha256(bytes: &[u8]) -> Vec<u8> {
-    digest(&SHA256, bytes).as_ref().to_vec()
+    Sha256::digest(bytes).to_vec()
 }
 
 pub fn hex(bytes: &[u8]) -> String {
