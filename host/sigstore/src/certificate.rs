@@ -93,11 +93,14 @@ impl<'a> Certificate<'a> {
         let mut names = der::only(names, SEQUENCE).context("its certificate names nobody")?.reader();
         let name = names.next().context("its certificate names nobody")?;
         ensure!(names.is_empty(), "its certificate names more than one identity");
-        // An e-mail address, or an address of the web.
-        ensure!(
-            matches!(name.tag, 0x81 | 0x86),
-            "its certificate names somebody neither by an e-mail address nor by a URI"
-        );
+        let identity = text(name.content)?;
+        // Rules are texts: neither kind of name may look like the other.
+        let is_known = match name.tag {
+            0x81 => identity.contains('@') && !identity.contains("://"),
+            0x86 => identity.contains("://"),
+            _ => false,
+        };
+        ensure!(is_known, "its certificate names somebody neither by an e-mail address nor by a URI");
         let issuer = match (self.extension(ISSUER_STRING), self.extension(ISSUER)) {
             (Some(value), older) => {
                 let issuer = der::only(value, UTF8_STRING)
@@ -109,7 +112,7 @@ impl<'a> Certificate<'a> {
             (None, Some(issuer)) => issuer,
             (None, None) => bail!("its certificate does not say who has vouched for the identity"),
         };
-        Ok(Signer { identity: text(name.content)?, issuer: text(issuer)?, time: None })
+        Ok(Signer { identity, issuer: text(issuer)?, time: None })
     }
 
     /// Checks that it is for signatures, and for that use.

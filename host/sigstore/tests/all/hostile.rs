@@ -250,6 +250,16 @@ fn a_certificate_for_something_else_is_refused_with_the_reason() {
             "neither by an e-mail address nor by a URI",
             Plan { names: vec![SanType::DnsName("example.com".try_into().expect("a name"))], ..plan() },
         ),
+        (
+            "of an address that is a person's",
+            "neither by an e-mail address nor by a URI",
+            Plan { names: vec![uri("ann@example.com")], ..plan() },
+        ),
+        (
+            "of a person whose address is a workflow's",
+            "neither by an e-mail address nor by a URI",
+            Plan { names: vec![e_mail(IDENTITY)], ..plan() },
+        ),
         ("without an issuer", "does not say who has vouched", Plan { issuer: Vec::new(), ..plan() }),
         (
             "of two issuers",
