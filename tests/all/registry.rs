@@ -2,8 +2,11 @@
 
 mod audit;
 mod hostile;
+mod keyless;
 mod published;
 mod required;
+#[path = "../../host/sigstore/tests/all/world.rs"]
+mod world;
 
 use crate::plugin_add::{described, does, new, plugin};
 use crate::plugin_test::project;

@@ -11,6 +11,8 @@ const FILES: &[&str] = &[
     "config.toml",
     "version",
     "plugins.lock",
+    // Where the guide puts the root of keyless signatures.
+    "trusted_root.json",
     "update.json",
     "quarantine/breakers.json",
     "audit/keys.jsonl",

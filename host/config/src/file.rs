@@ -90,6 +90,10 @@ impl File {
             anyhow::anyhow!("`{}` line {line}: {}", path.display(), plain(error.message()))
         })?;
         file.check()?;
+        // As other paths in it, it is below the home.
+        if let (Some(root), Some(home)) = (&mut file.trust.sigstore.root, path.parent()) {
+            *root = home.join(&*root);
+        }
         file.exposes_keys = access == Access::ReadableByOthers && holds_key(&text);
         Ok(file)
     }

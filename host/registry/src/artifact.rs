@@ -1,10 +1,10 @@
 //! A component as it is pushed.
 
 use crate::manifest::{
-    CONFIG_TYPE, CREATED, DESCRIPTION, Descriptor, ImageManifest, LAYER_TYPE, MANIFEST_TYPE, PLUGIN_MANIFEST, README,
-    SIGNATURE, SIGNER, TITLE, VERSION, WasmConfig, World,
+    BUNDLE, CONFIG_TYPE, CREATED, DESCRIPTION, Descriptor, ImageManifest, LAYER_TYPE, MANIFEST_TYPE, PLUGIN_MANIFEST,
+    README, SIGNATURE, SIGNER, TITLE, VERSION, WasmConfig, World,
 };
-use crate::{Digest, PublicKey, Reference, Registry, Signature};
+use crate::{Bundle, Digest, PublicKey, Reference, Registry, Signature};
 use anyhow::{Context, Result, bail, ensure};
 use bub_types::text::clipped;
 use std::collections::BTreeMap;
@@ -30,6 +30,8 @@ pub struct Publication<'a> {
     pub readme: Option<&'a str>,
     /// The signature, and the key that verifies it.
     pub signature: Option<(&'a Signature, &'a PublicKey)>,
+    /// The keyless signature.
+    pub bundle: Option<&'a Bundle>,
 }
 
 /// What was pushed.
@@ -70,6 +72,9 @@ impl Publication<'_> {
         if let Some((signature, key)) = self.signature {
             annotate(SIGNATURE, signature.as_str());
             annotate(SIGNER, key.as_str());
+        }
+        if let Some(bundle) = self.bundle {
+            annotate(BUNDLE, bundle.as_str());
         }
         let descriptor = |media_type: &str, digest: String, size: usize| Descriptor {
             media_type: media_type.to_owned(),

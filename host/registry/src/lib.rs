@@ -10,7 +10,7 @@
 //! | `reference` | `oci://HOST/NAME:VERSION` |
 //! | `transport`, `authentication`, `registry` | requests, logins, the protocol |
 //! | `manifest`, `artifact` | what is read, and what is pushed |
-//! | `key`, `signature`, `trust` | keys of authors, signatures, whose plugins are loaded |
+//! | `key`, `signature`, `author`, `identity`, `trust` | keys and identities of authors, signatures, whose plugins are loaded |
 //! | `lock`, `advisory` | `plugins.lock`, and what is known of bad plugins |
 //!
 //! The crate knows nothing of WebAssembly beyond its first four bytes, and nothing of grants.
@@ -20,7 +20,9 @@
 mod advisory;
 mod artifact;
 mod authentication;
+mod author;
 mod digest;
+mod identity;
 mod key;
 mod lock;
 pub mod manifest;
@@ -34,7 +36,10 @@ mod version;
 pub use advisory::{Advisories, ECOSYSTEM, Finding};
 pub use artifact::{Publication, Published};
 pub use authentication::Credentials;
+pub use author::{Author, PluginSignature};
+pub use bub_sigstore::{Bundle, MAX_BUNDLE, TrustedRoot};
 pub use digest::Digest;
+pub use identity::{Sigstore, TrustedIdentity};
 pub use key::{PublicKey, SecretKey};
 pub use lock::{LOCK_FILE, Lock, Locked, Quarantined};
 pub use reference::{Host, Reference, Repository, SCHEME};

@@ -1,6 +1,6 @@
 //! `plugins.lock`: what was installed, from where, with which content and by whose signature.
 
-use crate::{PublicKey, Signature};
+use crate::{Author, PluginSignature};
 use anyhow::{Context, Result, ensure};
 use bub_system::files::{Draft, make_private_dir, read_text};
 use bub_types::text::one_line;
@@ -53,13 +53,16 @@ pub struct Locked {
     pub digest: String,
     /// When it was installed.
     pub installed: Timestamp,
-    /// The public key of its signature.
+    /// Who has signed it: the public key, or `sigstore:` and the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
-    /// The name that the key had in `[trust.keys]` then.
+    /// The issuer of the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signer_issuer: Option<String>,
+    /// The name that it had in `[trust.keys]` or `[trust.identities]` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer_name: Option<String>,
-    /// Its signature.
+    /// Its signature, of minisign or a bundle of Sigstore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// The grants that it holds.
@@ -97,13 +100,13 @@ impl Locked {
     /// # Errors
     ///
     /// It is none.
-    pub fn signature(&self) -> Result<Option<Signature>> {
-        self.signature.as_deref().map(Signature::parse).transpose()
+    pub fn signature(&self) -> Result<Option<PluginSignature>> {
+        self.signature.as_deref().map(PluginSignature::parse).transpose()
     }
 
-    /// The key of the signature, if there is one.
-    pub fn signer(&self) -> Option<PublicKey> {
-        self.signer.as_deref().and_then(|key| key.parse().ok())
+    /// Who has signed it, if somebody has.
+    pub fn signer(&self) -> Option<Author> {
+        Author::from_lock(self.signer.as_deref()?, self.signer_issuer.as_deref())
     }
 }
 

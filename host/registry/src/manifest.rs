@@ -28,6 +28,9 @@ pub const SIGNATURE: &str = "bub.plugin.signature";
 /// The annotation with the public key of the signature, in Base64.
 pub const SIGNER: &str = "bub.plugin.signer";
 
+/// The annotation with the keyless signature, a bundle of Sigstore.
+pub const BUNDLE: &str = "bub.plugin.sigstore";
+
 /// The annotation with the version.
 pub const VERSION: &str = "org.opencontainers.image.version";
 

@@ -1,5 +1,7 @@
 //! `[trust]`: whose plugins are loaded.
 
+use crate::author::Author;
+use crate::identity::{Sigstore, TrustedIdentity};
 use crate::{PublicKey, Signature, Statement};
 use anyhow::{Context, Result, bail, ensure};
 use bub_types::text::escaped;
@@ -14,12 +16,16 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Trust {
-    /// Whether every plugin of a file needs a signature of a trusted key.
+    /// Whether every plugin of a file needs a signature of a trusted key or identity.
     pub require: bool,
     /// The file of advisories for `plugin audit`.
     pub advisories: Option<PathBuf>,
     /// The keys of authors, by the name that the user gives them.
     pub keys: BTreeMap<String, TrustedKey>,
+    /// The identities of authors who sign without a key, by the name that the user gives them.
+    pub identities: BTreeMap<String, TrustedIdentity>,
+    /// With what keyless signatures are verified.
+    pub sigstore: Sigstore,
     /// Rules for single plugins, by name.
     pub plugins: BTreeMap<String, PluginTrust>,
 }
@@ -46,16 +52,16 @@ pub struct TrustedKey {
 pub struct PluginTrust {
     /// Whether it needs a signature of a trusted key; none: what `[trust]` says.
     pub require: Option<bool>,
-    /// The only key that may sign it, by its name.
+    /// The only key or identity that may sign it, by its name.
     pub signer: Option<String>,
 }
 
 /// Who has signed a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signer {
-    /// The key.
-    pub key: PublicKey,
-    /// The name of the key in `[trust.keys]`, if it is there.
+    /// The key or the identity.
+    pub author: Author,
+    /// Its name in `[trust.keys]` or `[trust.identities]`, if it is there.
     pub name: Option<String>,
 }
 
@@ -63,8 +69,8 @@ impl Signer {
     /// As it is shown to people.
     pub fn shown(&self) -> String {
         match &self.name {
-            Some(name) => format!("`{}` (key {})", escaped(name, 64), self.key.id()),
-            None => format!("key {}, which is not in `[trust.keys]` of config.toml", self.key.id()),
+            Some(name) => format!("`{}` ({})", escaped(name, 64), self.author),
+            None => format!("{}, which is not in `[trust.{}]` of config.toml", self.author, self.author.table()),
         }
     }
 }
@@ -89,10 +95,13 @@ impl Trust {
             let at = || format!("`trust.keys.{}.key` of config.toml", escaped(name, 64));
             key.key.parse::<PublicKey>().with_context(at)?;
         }
+        self.check_identities()?;
         for (name, plugin) in &self.plugins {
-            if let Some(signer) = plugin.signer.as_ref().filter(|signer| !self.keys.contains_key(*signer)) {
+            let is_known = |signer: &String| self.keys.contains_key(signer) || self.identities.contains_key(signer);
+            if let Some(signer) = plugin.signer.as_ref().filter(|signer| !is_known(signer)) {
                 bail!(
-                    "`trust.plugins.{}.signer` of config.toml: there is no `[trust.keys.{}]`",
+                    "`trust.plugins.{}.signer` of config.toml: there is no `[trust.keys.{}]`, and no identity of \
+                     that name",
                     escaped(name, 64),
                     escaped(signer, 64)
                 );
@@ -133,32 +142,11 @@ impl Trust {
             );
             return Ok(None);
         };
-        let shown = escaped(name, 64);
-        ensure!(!key.revoked, "plugin `{plugin}` is signed by key `{shown}` ({key_id}), which is revoked");
-        if let Some(last) = key.expires {
-            let end = last.tomorrow().ok().and_then(|day| day.to_zoned(TimeZone::UTC).ok()).map(|day| day.timestamp());
-            let at = match moment {
-                Moment::Now => Timestamp::now(),
-                Moment::Installed(time) => time,
-            };
-            ensure!(
-                end.is_none_or(|end| at < end),
-                "plugin `{plugin}` is signed by key `{shown}` ({key_id}), which has expired on {last}"
-            );
-        }
-        ensure!(
-            key.plugins.iter().any(|pattern| matches(pattern, plugin)),
-            "plugin `{plugin}` is signed by key `{shown}` ({key_id}), which may not sign it: `plugins` of \
-             `[trust.keys.{shown}]` does not name it"
-        );
-        let wanted = self.plugins.get(plugin).and_then(|own| own.signer.as_deref());
-        if let Some(wanted) = wanted.filter(|wanted| *wanted != name) {
-            bail!(
-                "plugin `{plugin}` is signed by key `{shown}` ({key_id}), and `[trust.plugins.{plugin}]` wants one of \
-                 `{}`",
-                escaped(wanted, 64)
-            );
-        }
+        let (table, shown) = (format!("[trust.keys.{}]", escaped(name, 64)), escaped(name, 64));
+        let shown = format!("key `{shown}` ({key_id})");
+        ensure!(!key.revoked, "plugin `{plugin}` is signed by {shown}, which is revoked");
+        let own = self.plugins.get(plugin).and_then(|own| own.signer.as_deref());
+        check_terms(plugin, name, &shown, &table, end_of(key.expires), &key.plugins, own, moment)?;
         Ok(Some((name, public)))
     }
 
@@ -193,8 +181,48 @@ impl Trust {
             "plugin `{plugin}` is signed as `{}`: its author has signed it under that name",
             escaped(&statement.name, 64)
         );
-        Ok(Some((Signer { key, name }, statement)))
+        Ok(Some((Signer { author: Author::Key(key), name }, statement)))
     }
+}
+
+/// The last day, and the moment at which it ends.
+pub(crate) fn end_of(last: Option<Date>) -> Option<(Date, Timestamp)> {
+    let last = last?;
+    let end = last.tomorrow().ok()?.to_zoned(TimeZone::UTC).ok()?;
+    Some((last, end.timestamp()))
+}
+
+/// Checks the terms of a key or an identity, which is `shown` and has its `table` in config.toml, for a plugin, of which only
+/// `own` may be the signer.
+#[expect(clippy::too_many_arguments, reason = "keys and identities share their terms, and are two types")]
+pub(crate) fn check_terms(
+    plugin: &str,
+    name: &str,
+    shown: &str,
+    table: &str,
+    end: Option<(Date, Timestamp)>,
+    plugins: &[String],
+    own: Option<&str>,
+    moment: Moment,
+) -> Result<()> {
+    let at = match moment {
+        Moment::Now => Timestamp::now(),
+        Moment::Installed(time) => time,
+    };
+    if let Some((last, _)) = end.filter(|(_, end)| at >= *end) {
+        bail!("plugin `{plugin}` is signed by {shown}, which has expired on {last}");
+    }
+    ensure!(
+        plugins.iter().any(|pattern| matches(pattern, plugin)),
+        "plugin `{plugin}` is signed by {shown}, which may not sign it: `plugins` of `{table}` does not name it"
+    );
+    if let Some(own) = own.filter(|own| *own != name) {
+        bail!(
+            "plugin `{plugin}` is signed by {shown}, and `[trust.plugins.{plugin}]` wants one of `{}`",
+            escaped(own, 64)
+        );
+    }
+    Ok(())
 }
 
 /// Whether a name is meant by a pattern: itself, or its beginning with `*` behind it.

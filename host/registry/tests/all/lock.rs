@@ -13,6 +13,7 @@ fn locked(version: &str, digest: char) -> Locked {
         digest: digest.to_string().repeat(64),
         installed: Timestamp::UNIX_EPOCH,
         signer: None,
+        signer_issuer: None,
         signer_name: None,
         signature: Some("untrusted comment: a\nb\n".to_owned()),
         grants: vec!["tape:read".to_owned()],

@@ -29,6 +29,7 @@ fn publication<'a>(reference: Reference, component: &'a [u8]) -> Publication<'a>
         world: World { exports: vec!["a:b/c@1.0.0".to_owned()], imports: vec!["d:e/f@1.0.0".to_owned()], target: None },
         readme: Some("# Weather"),
         signature: None,
+        bundle: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Signatures, and whose are accepted.
 
-use bub_registry::{Moment, PluginTrust, PublicKey, SecretKey, Signature, Trust, TrustedKey, today};
+use bub_registry::{Author, Moment, PluginTrust, PublicKey, SecretKey, Signature, Trust, TrustedKey, today};
 use jiff::Timestamp;
 use jiff::ToSpan;
 
@@ -42,7 +42,7 @@ fn a_plugin_signed_by_a_trusted_key_is_accepted_with_its_name_and_version() {
             trust.verify(name, COMPONENT, Some(&signed(&key, name)), None, Moment::Now).expect("it is accepted");
         let (signer, statement) = found.expect("it is signed");
         assert_eq!((signer.name.as_deref(), statement.version.as_str()), (Some("acme"), "1.0.0"));
-        assert_eq!(signer.key, *key.public());
+        assert_eq!(signer.author, Author::Key(key.public().clone()));
     }
 }
 
@@ -101,7 +101,7 @@ fn without_a_requirement_an_unknown_key_is_named_but_its_signature_must_be_right
         .verify("weather", COMPONENT, Some(&good), Some(key.public()), Moment::Now)
         .expect("it is accepted")
         .expect("it is signed");
-    assert_eq!((signer.name, signer.key), (None, key.public().clone()));
+    assert_eq!((signer.name, signer.author), (None, Author::Key(key.public().clone())));
     assert!(
         refused(&trust, "weather", b"\0asm other", Some(&good), Some(key.public())).contains("is not for these bytes")
     );

@@ -1,6 +1,7 @@
 //! What changes of plugins note in `plugins.lock`, and what they check in it.
 
 use super::digest::digest;
+use super::signature::verify_signature;
 use anyhow::{Context, Result, bail, ensure};
 use bub_config::Config;
 use bub_registry::{Lock, Locked, Moment};
@@ -46,7 +47,7 @@ pub fn check_return(config: &Config, name: &str, bytes: &[u8]) -> Result<()> {
     let entry = lock.entry(name, &digest);
     let signature = entry.map(|entry| entry.signature()).transpose()?.flatten();
     let moment = entry.map_or(Moment::Now, |entry| Moment::Installed(entry.installed));
-    let verified = config.trust.verify(name, bytes, signature.as_ref(), None, moment);
+    let verified = verify_signature(&config.trust, name, bytes, signature.as_ref(), None, moment);
     verified.map(drop).with_context(unchanged)
 }
 
@@ -83,8 +84,7 @@ pub fn check_unsigned(config: &Config, name: &str, digest: &str) -> Result<()> {
     let signer = lock.plugins.get(name).filter(|entry| entry.digest != digest).and_then(Locked::signer);
     match signer {
         Some(signer) => bail!(
-            "plugin `{name}` is signed by key {}, and this component has no signature: replace it by `bub-wasm plugin add`",
-            signer.id()
+            "plugin `{name}` is signed by {signer}, and this component has no signature: replace it by `bub-wasm plugin add`"
         ),
         None => Ok(()),
     }
@@ -104,6 +104,7 @@ pub fn note_unsigned(home: &Path, name: &str, source: &str, digest: &str, versio
         digest: digest.to_owned(),
         installed: Timestamp::now(),
         signer: None,
+        signer_issuer: None,
         signer_name: None,
         signature: None,
         grants: Vec::new(),

@@ -3,9 +3,10 @@
 //! The signature that a plugin was installed with is in `plugins.lock`. It is verified whenever the file is loaded, so
 //! neither a changed file nor a changed lock makes a plugin run that no trusted key has signed.
 
+use super::signature::verify_signature;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
-use bub_registry::{Lock, Moment, Trust, today};
+use bub_registry::{Lock, Moment, Trust, TrustedRoot, today};
 use bub_types::text::escaped;
 use jiff::civil::Date;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub(super) struct SignatureGate(Option<Arc<Rules>>);
 #[derive(Debug, PartialEq)]
 struct Rules {
     trust: Trust,
+    /// The trusted root of keyless signatures, or why it cannot be read: it is renewed in place.
+    root: Result<Option<TrustedRoot>, String>,
     /// The lock, or why it cannot be read.
     lock: Result<Lock, String>,
     /// Keys expire.
@@ -38,7 +41,10 @@ impl SignatureGate {
             tracing::warn!("{error}");
         }
         let has_rules = trust.requires_any() || lock.as_ref().map_or(true, |lock| !lock.quarantine.is_empty());
-        Self(has_rules.then(|| Arc::new(Rules { trust, lock, day: today() })))
+        Self(has_rules.then(|| {
+            let root = trust.read_root().map_err(|error| format!("{error:#}"));
+            Arc::new(Rules { trust, root, lock, day: today() })
+        }))
     }
 
     /// Whether these bytes may be loaded under that name.
@@ -63,7 +69,7 @@ impl SignatureGate {
                 .to_owned(),
         })?;
         let moment = Moment::Installed(entry.installed);
-        rules.trust.verify(name, bytes, entry.signature()?.as_ref(), None, moment)?;
+        verify_signature(&rules.trust, name, bytes, entry.signature()?.as_ref(), None, moment)?;
         Ok(())
     }
 
@@ -78,7 +84,7 @@ impl SignatureGate {
         let Some(entry) = lock.entry(name, digest) else { return false };
         let moment = Moment::Installed(entry.installed);
         let signature = entry.signature().ok().flatten();
-        signature.is_some_and(|signature| rules.trust.check_key(name, signature.key_id(), moment).is_ok())
+        signature.is_some_and(|signature| rules.trust.check_signature(name, &signature, moment).is_ok())
     }
 }
 

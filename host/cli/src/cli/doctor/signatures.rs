@@ -8,15 +8,27 @@ use bub_types::text::one_line;
 
 pub(super) fn diagnostics(config: &Config) -> Vec<Diagnostic> {
     let mut found = lock(config);
-    for (name, key) in &config.trust.keys {
-        let what = format!("trusted key `{}`", one_line(name));
-        if key.revoked {
+    let keys = config.trust.keys.iter().map(|(name, key)| ("key", name, key.revoked, key.expires));
+    let identities = config.trust.identities.iter();
+    let identities = identities.map(|(name, identity)| ("identity", name, identity.revoked, identity.expires));
+    for (kind, name, is_revoked, expires) in keys.chain(identities) {
+        let what = format!("trusted {kind} `{}`", one_line(name));
+        if is_revoked {
             let text = "is revoked: what it has signed is not loaded where a signature is required";
             found.push(diagnostic(what, State::Note, text));
-        } else if let Some(last) = key.expires.filter(|last| *last < today()) {
+        } else if let Some(last) = expires.filter(|last| *last < today()) {
             let text = format!("has expired on {last}: it signs nothing new; what was installed before stays");
             found.push(diagnostic(what, State::Note, text));
         }
+    }
+    match config.trust.read_root() {
+        Ok(None) if config.trust.identities.is_empty() => {}
+        Ok(None) => {
+            let text = "`[trust.sigstore]` names no `root`: no keyless signature can be verified";
+            found.push(diagnostic("trusted root", State::Wrong, text));
+        }
+        Ok(Some(_)) => found.push(diagnostic("trusted root", State::Well, "keyless signatures can be verified")),
+        Err(error) => found.push(diagnostic("trusted root", State::Wrong, one_line(&format!("{error:#}")))),
     }
     if let Some(file) = config.trust.advisories.as_ref().map(|file| config.home.join(file)) {
         let what = "advisories".to_owned();

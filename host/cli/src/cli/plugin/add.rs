@@ -27,8 +27,8 @@ pub(super) struct Arguments {
     /// Name of the plugin [default: the name of the file]
     #[arg(long)]
     name: Option<String>,
-    /// Follow a change of the signer: the id or the name of the new key, or `none`
-    #[arg(long, value_name = "KEY")]
+    /// Follow a change of the signer: the id of the new key, the new identity, the name of either, or `none`
+    #[arg(long, value_name = "SIGNER")]
     accept_signer: Option<String>,
     #[command(flatten)]
     grant_options: GrantOptions,

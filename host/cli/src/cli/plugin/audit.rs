@@ -49,9 +49,10 @@ pub(super) fn run(arguments: Arguments, config: &Config) -> Result<ExitCode> {
             }
             (Some(entry), _) => {
                 let signature = entry.signature().ok().flatten();
-                let key = signature.map(|signature| signature.key_id().to_owned());
                 let moment = Moment::Installed(entry.installed);
-                if let Some(Err(error)) = key.map(|key| config.trust.check_key(name, &key, moment).map(drop)) {
+                if let Some(Err(error)) =
+                    signature.map(|signature| config.trust.check_signature(name, &signature, moment))
+                {
                     add(format!("is not trusted: {}", one_line(&format!("{error:#}"))), None);
                 }
             }

@@ -4,7 +4,7 @@ use super::incoming::SIGNATURE_ENDING;
 use anyhow::{Context, Result, bail, ensure};
 use bub_permissions::shell_word;
 use bub_registry::{SecretKey, Signature};
-use bub_runtime::plugin::{Manifest, bytes_of};
+use bub_runtime::plugin::{bytes_of, own_identity};
 use bub_system::files::read_regular;
 use bub_types::text::one_line;
 use std::fs::OpenOptions;
@@ -76,7 +76,7 @@ pub(super) fn sign(arguments: Sign) -> Result<ExitCode> {
     let shown = one_line(&file.display().to_string());
     let key = key.read()?.context("nothing signs: name the secret key by `--key FILE`")?;
     let bytes = bytes_of(&file).with_context(|| format!("`{shown}` is not signed"))?;
-    let (name, version) = identity(&bytes).with_context(|| format!("`{shown}` is not signed"))?;
+    let (name, version) = own_identity(&bytes).with_context(|| format!("`{shown}` is not signed"))?;
     let signature = Signature::new(&key, &bytes, &name, &version)?;
     let mut target = file.clone().into_os_string();
     target.push(".");
@@ -86,15 +86,6 @@ pub(super) fn sign(arguments: Sign) -> Result<ExitCode> {
     std::fs::write(&target, signature.as_str()).with_context(|| format!("`{shown}` cannot be written"))?;
     writeln!(std::io::stdout(), "plugin `{name}` {version} is signed by key {}: {shown}", key.public().id())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The name and the version that the manifest of a component gives it.
-pub(super) fn identity(component: &[u8]) -> Result<(String, String)> {
-    let manifest = Manifest::read(component)?.context("it has no manifest")?;
-    let name = manifest.name.context("its manifest has no `name`")?;
-    bub_types::plugin_name::check_name(&name)?;
-    ensure!(!manifest.version.is_empty(), "its manifest has no `version`");
-    Ok((name, manifest.version))
 }
 
 impl KeyOptions {

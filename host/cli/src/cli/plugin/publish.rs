@@ -2,13 +2,13 @@
 
 use super::key::KeyOptions;
 use super::project::Project;
-use super::{key, registry, test};
+use super::{registry, test};
 use anyhow::{Context, Result, ensure};
 use bub_config::Config;
 use bub_registry::manifest::World;
-use bub_registry::{PublicKey, Publication, Reference, Repository, SCHEME, Signature};
+use bub_registry::{Bundle, MAX_BUNDLE, PublicKey, Publication, Reference, Repository, SCHEME, Signature};
 use bub_runtime::guest::SERVED;
-use bub_runtime::plugin::{ComponentWorld, Manifest, bytes_of};
+use bub_runtime::plugin::{ComponentWorld, Manifest, bytes_of, own_identity};
 use bub_system::files::read_regular;
 use bub_types::text::{bytes, one_line};
 use std::io::{ErrorKind, Write};
@@ -33,30 +33,34 @@ pub(super) struct Arguments {
     #[arg(long)]
     dry_run: bool,
     /// Push without a signature
-    #[arg(long, conflicts_with = "key")]
+    #[arg(long, conflicts_with_all = ["key", "bundle"])]
     unsigned: bool,
+    /// File of a keyless signature of the component, a bundle of Sigstore
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
     #[command(flatten)]
     key: KeyOptions,
 }
 
 pub(super) async fn run(arguments: Arguments, config: Config) -> Result<ExitCode> {
-    let Arguments { dir, to, dry_run, unsigned, key } = arguments;
+    let Arguments { dir, to, dry_run, unsigned, bundle, key } = arguments;
     let project = Project::read(&dir)?;
     let repository = repository(&config, to.as_deref(), &project.name)?;
     // A wrong password is reported before the build.
     let secret = key.read()?;
     ensure!(
-        secret.is_some() || unsigned,
-        "nothing signs the plugin: name the secret key by `--key FILE`, which `bub-wasm plugin key FILE` makes, or give \
-         `--unsigned`"
+        secret.is_some() || bundle.is_some() || unsigned,
+        "nothing signs the plugin: name the secret key by `--key FILE`, which `bub-wasm plugin key FILE` makes, a keyless \
+         signature by `--bundle FILE`, or give `--unsigned`"
     );
+    let bundle = bundle.as_deref().map(read_bundle).transpose()?;
     if test::run_in(&dir, &config).await? != ExitCode::SUCCESS {
         return Ok(ExitCode::FAILURE);
     }
     let artifact = project.artifact();
     let component = bytes_of(&artifact).with_context(|| format!("`{}`", one_line(&artifact.display().to_string())))?;
     let unfit = || format!("plugin `{}` is not published", project.name);
-    let (name, version) = key::identity(&component).with_context(unfit)?;
+    let (name, version) = own_identity(&component).with_context(unfit)?;
     ensure!(
         name == project.name,
         "plugin `{}` is not published: its manifest names it `{}`",
@@ -68,6 +72,9 @@ pub(super) async fn run(arguments: Arguments, config: Config) -> Result<ExitCode
     let text = world.manifest.as_deref().unwrap_or_default();
     let about = Manifest::parse(text.as_bytes()).with_context(unfit)?.about;
     let readme = readme(&dir)?;
+    if let Some(bundle) = &bundle {
+        check_bundle(&config, bundle, &component).with_context(unfit)?;
+    }
     let signature = match &secret {
         Some(key) => Some((Signature::new(key, &component, &name, &version)?, key.public().clone())),
         None => None,
@@ -82,6 +89,7 @@ pub(super) async fn run(arguments: Arguments, config: Config) -> Result<ExitCode
         world: World { exports: world.exports.clone(), imports: world.imports.clone(), target: None },
         readme: readme.as_deref(),
         signature: signature.as_ref().map(|(signature, key)| (signature, key)),
+        bundle: bundle.as_ref(),
     };
     let mut out = std::io::stdout();
     describe(&mut out, &publication, signature.as_ref().map(|(_, key)| key))?;
@@ -107,9 +115,28 @@ fn describe(out: &mut impl Write, publication: &Publication<'_>, key: Option<&Pu
     writeln!(out, "component {size}, {} imports, {readme}", publication.world.imports.len())?;
     match key {
         Some(key) => writeln!(out, "signed by key {}, public key {key}", key.id())?,
-        None => writeln!(out, "not signed")?,
+        None if publication.bundle.is_none() => writeln!(out, "not signed")?,
+        None => {}
+    }
+    if let Some(bundle) = publication.bundle {
+        writeln!(out, "signed by {}", bundle.claimed())?;
     }
     Ok(())
+}
+
+fn read_bundle(file: &Path) -> Result<Bundle> {
+    let shown = one_line(&file.display().to_string());
+    let (bytes, _) = read_regular(file, MAX_BUNDLE + 1).with_context(|| format!("`{shown}` cannot be read"))?;
+    Bundle::parse(&bytes).with_context(|| format!("`{shown}`"))
+}
+
+/// Checks that a bundle is for this component; without a trusted root, only what it says itself.
+fn check_bundle(config: &Config, bundle: &Bundle, component: &[u8]) -> Result<()> {
+    match config.trust.read_root()? {
+        Some(root) => bundle.verify(component, &root).map(drop),
+        None => bundle.check_subject(component),
+    }
+    .context("its bundle: build the component, sign the file, and publish the same bytes")
 }
 
 fn repository(config: &Config, to: Option<&str>, name: &str) -> Result<Repository> {

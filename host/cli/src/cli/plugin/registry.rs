@@ -1,10 +1,12 @@
 //! Plugins in registries: what is fetched, and what is checked before and behind it.
 
-use super::incoming::Incoming;
+use super::incoming::{Incoming, choose};
 use anyhow::{Context, Result, bail, ensure};
 use bub_config::Config;
-use bub_registry::manifest::{PLUGIN_MANIFEST, SIGNATURE, SIGNER};
-use bub_registry::{Artifact, Credentials, Host, Lock, Moment, PublicKey, Reference, Registry, Settings, Signature};
+use bub_registry::manifest::{BUNDLE, PLUGIN_MANIFEST, SIGNATURE, SIGNER};
+use bub_registry::{
+    Artifact, Bundle, Credentials, Host, Lock, Moment, PublicKey, Reference, Registry, Settings, Signature,
+};
 use bub_runtime::guest::SERVED;
 use bub_runtime::plugin::{ComponentWorld, MAX_FILE, Manifest};
 use bub_types::text::{escaped, one_line};
@@ -53,15 +55,19 @@ pub(super) async fn fetch(config: &Config, reference: &Reference, name: &str) ->
     check_version(config, name, reference, &artifact)?;
     let signature = artifact.manifest.annotation(SIGNATURE).map(Signature::parse).transpose();
     let signature = signature.with_context(|| format!("`{}` is not added", artifact.reference))?;
+    let bundle = artifact.manifest.annotation(BUNDLE).map(|text| Bundle::parse(text.as_bytes())).transpose();
+    let bundle = bundle.with_context(|| format!("`{}` is not added", artifact.reference))?;
+    let (signature, unverified) = choose(&config.trust, name, signature, bundle);
     let own_key = artifact.manifest.annotation(SIGNER).map(str::parse::<PublicKey>).transpose()?;
     match &signature {
-        Some(signature) => drop(config.trust.check_key(name, signature.key_id(), Moment::Now)?),
+        Some(signature) => config.trust.check_signature(name, signature, Moment::Now)?,
         None => drop(config.trust.verify(name, &[], None, None, Moment::Now)?),
     }
     let claimed = claims(&artifact).with_context(|| format!("`{}` is not added", artifact.reference))?;
     let layer = artifact.manifest.layer()?;
     let size = crate::cli::text::bytes(layer.size);
     let mut notes = vec![format!("`{}` is {size}, {}", artifact.reference, artifact.digest)];
+    notes.extend(unverified);
     if let Some(manifest) = &claimed {
         let wants: Vec<String> = manifest.wants.iter().map(|want| one_line(want.grant.as_str())).collect();
         let wants = if wants.is_empty() { "nothing".to_owned() } else { wants.join(" ") };

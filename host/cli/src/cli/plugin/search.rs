@@ -3,7 +3,7 @@
 use super::registry;
 use anyhow::{Context, Result};
 use bub_config::Config;
-use bub_registry::manifest::{DESCRIPTION, SIGNATURE};
+use bub_registry::manifest::{BUNDLE, DESCRIPTION, SIGNATURE};
 use bub_registry::{Host, Reference, Repository, SCHEME};
 use bub_types::text::{clipped, count, one_line};
 use std::io::Write;
@@ -54,7 +54,11 @@ pub(super) async fn run(arguments: Arguments, config: Config) -> Result<ExitCode
         };
         let about = found.manifest.annotation(DESCRIPTION).map(|about| clipped(&one_line(about), MAX_ABOUT));
         let about = about.filter(|about| !about.is_empty()).map(|about| format!("  {about}")).unwrap_or_default();
-        let signed = if found.manifest.annotation(SIGNATURE).is_some() { "" } else { "  (no signature)" };
+        let signed = if [SIGNATURE, BUNDLE].iter().any(|key| found.manifest.annotation(key).is_some()) {
+            ""
+        } else {
+            "  (no signature)"
+        };
         writeln!(out, "{}{about}{signed}", found.reference)?;
     }
     if paths.is_empty() {

@@ -59,9 +59,9 @@ fn origin(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Result<()> {
     };
     writeln!(out, "source: {}", one_line(&entry.source))?;
     match entry.signer() {
-        Some(key) => {
-            let name = host.config.trust.find(key.id()).map(|(name, ..)| name.to_owned());
-            Ok(writeln!(out, "signed by {}", Signer { key, name }.shown())?)
+        Some(author) => {
+            let name = host.config.trust.name_of(&author).map(str::to_owned);
+            Ok(writeln!(out, "signed by {}", Signer { author, name }.shown())?)
         }
         None => Ok(writeln!(out, "not signed")?),
     }

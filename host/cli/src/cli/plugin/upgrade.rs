@@ -21,8 +21,8 @@ pub(super) struct Arguments {
     /// Give a new version the grants of the version before, and no others
     #[arg(long, conflicts_with_all = ["yes", "grant"])]
     keep_grants: bool,
-    /// Follow a change of the signer: the id or the name of the new key, or `none`
-    #[arg(long, value_name = "KEY")]
+    /// Follow a change of the signer: the id of the new key, the new identity, the name of either, or `none`
+    #[arg(long, value_name = "SIGNER")]
     accept_signer: Option<String>,
     #[command(flatten)]
     grant_options: GrantOptions,

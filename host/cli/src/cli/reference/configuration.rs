@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use bub_config::typed_keys;
 
 /// Placeholders for names that users choose.
-const NAMES: [(&str, &str); 15] = [
+const NAMES: [(&str, &str); 16] = [
     ("mcp.*.env.*", "mcp.NAME.env.VARIABLE"),
     ("mcp.*.headers.*", "mcp.NAME.headers.HEADER"),
     ("mcp.*.effects.*", "mcp.NAME.effects.TOOL"),
@@ -20,6 +20,7 @@ const NAMES: [(&str, &str); 15] = [
     ("trusted_plugins.*", "trusted_plugins.DIGEST"),
     ("registry.secrets.*", "registry.secrets.HOST"),
     ("trust.keys.*", "trust.keys.NAME"),
+    ("trust.identities.*", "trust.identities.NAME"),
     ("trust.plugins.*", "trust.plugins.NAME"),
     ("channels.*", "channels.NAME"),
 ];

@@ -38,7 +38,12 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
             "name of the secret with the credentials for a registry, `USER:PASSWORD` or a token",
         ),
         key("registry.timeout_seconds", 120, registry.timeout_seconds, "seconds that a request to a registry may take"),
-        key("trust.require", false, trust.require, "whether every plugin of a file needs a signature of a trusted key"),
+        key(
+            "trust.require",
+            false,
+            trust.require,
+            "whether every plugin of a file needs a signature of a trusted key or identity",
+        ),
         key(
             "trust.advisories",
             Value::Null,
@@ -64,7 +69,43 @@ pub(super) fn keys(config: &Config) -> Vec<Key> {
             Value::Null,
             "whether nothing that the key has signed is loaded any more",
         ),
+        key(
+            "trust.sigstore.root",
+            Value::Null,
+            json!(trust.sigstore.root),
+            "file with the trusted root of Sigstore, by which keyless signatures are verified",
+        ),
+        key(
+            "trust.identities.NAME.identity",
+            Value::Null,
+            Value::Null,
+            "identity of an author without a key: an e-mail address, or a workflow, whose ref may end in `*`",
+        ),
+        key("trust.identities.NAME.issuer", Value::Null, Value::Null, "address of who vouches for the identity"),
+        key(
+            "trust.identities.NAME.plugins",
+            Value::Null,
+            Value::Null,
+            "plugins that the identity may sign: names, or beginnings with `*`",
+        ),
+        key(
+            "trust.identities.NAME.expires",
+            Value::Null,
+            Value::Null,
+            "last day (UTC) on which it may sign what is installed, as in `\"2027-01-31\"`",
+        ),
+        key(
+            "trust.identities.NAME.revoked",
+            false,
+            Value::Null,
+            "whether nothing that the identity has signed is loaded any more",
+        ),
         key("trust.plugins.NAME.require", Value::Null, Value::Null, "as `trust.require`, for one plugin"),
-        key("trust.plugins.NAME.signer", Value::Null, Value::Null, "name of the only key that may sign the plugin"),
+        key(
+            "trust.plugins.NAME.signer",
+            Value::Null,
+            Value::Null,
+            "name of the only key or identity that may sign the plugin",
+        ),
     ]
 }
