@@ -173,9 +173,9 @@ fn a_bubblewrap_that_fails_says_so_itself() {
     let wrapped = sandbox.wrap(&confinement, &confinement.workspace).expect("it can be held");
     fs::remove_dir_all(confinement.private.join("tmp")).expect("it goes");
     let (program, arguments) = wrapped.words.split_first().expect("there are words");
-    let child =
-        Command::new(program).args(arguments).args(["echo", "ran"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = child.spawn().expect("it starts");
+    let mut started = Command::new(program);
+    started.args(arguments).args(["echo", "ran"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = started.spawn().expect("it starts");
     let listeners = wrapped.preparation.complete().expect("its own words tell why");
     assert!(listeners.proxy.is_none());
     let output = child.wait_with_output().expect("it ends");

@@ -270,7 +270,7 @@ fn no_rule_is_kept_for_what_none_can_allow_and_no_command_shapes_an_option() {
         ("uname > made.txt", false),
         (long.as_str(), false),
         ("touch made.txt; eval \"$(cat x)\"", false),
-        ("touch \"made.txt\" '\u{1b}[31m\nAlways allow by rule: all' \u{202e}", true),
+        ("touch \"made.txt\" '\u{1b}[31m\nAlways allow by rule: all' \u{202e}", false),
         ("touch made.txt\n\u{1b}]0;x\u{7}uname \"'\" \\'", false),
     ]
     .into_iter()
@@ -291,5 +291,23 @@ fn no_rule_is_kept_for_what_none_can_allow_and_no_command_shapes_an_option() {
         assert!(!made(&home), "{command:.80}");
     }
     assert_eq!(config(), before);
+    editor.end();
+}
+
+#[test]
+fn an_editor_shows_and_puts_back_what_a_turn_has_changed() {
+    let home = desk(true);
+    let model = writer();
+    let mut editor = Editor::begin(serving(&home, &["--approve", "all"]).model(&model));
+    let session = editor.session(&home.workspace());
+    assert_eq!(editor.say(&session, "write it"), "end_turn");
+    assert!(made(&home));
+    let said = |editor: &Editor| format!("{:?}", editor.updates(&session, "agent_message_chunk"));
+    assert_eq!(editor.say(&session, ",diff"), "end_turn");
+    assert!(said(&editor).contains("created made.txt"), "{}", said(&editor));
+    assert!(made(&home));
+    assert_eq!(editor.say(&session, ",undo"), "end_turn");
+    assert!(said(&editor).contains("1 file removed"), "{}", said(&editor));
+    assert!(!made(&home));
     editor.end();
 }

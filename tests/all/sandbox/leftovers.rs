@@ -44,19 +44,19 @@ fn a_killed_process_leaves_directories_that_the_next_one_removes_and_nothing_els
         fs::create_dir(folder.join("bub-session-linked")).expect("a directory");
         symlink(strangers.join("lock"), folder.join("bub-session-linked/lock")).expect("a link");
         let before = names(&folder);
-        let run = |command: &str| {
+        let run = |session: &str, command: &str| {
             let message = format!("TOOL:bash {}", json!({ "cmd": command }));
-            let run = home.run([message.as_str(), "--allow", "run"]);
+            let run = home.run([message.as_str(), "--allow", "run", "--session", session]);
             run.env("TMPDIR", &folder).env("BUB_SANDBOX", backend)
         };
-        let killed = run("mkdir -p ~/a/b; touch ~/a/b/c; touch /tmp/begun; sleep 600").start();
+        let killed = run("cli:killed", "mkdir -p ~/a/b; touch ~/a/b/c; touch /tmp/begun; sleep 600").start();
         let left = with_file(&folder, "tmp/begun");
         // A process that runs keeps its own.
-        run("true").finish().answers();
+        run("cli:local", "true").finish().answers();
         assert!(left.join("tmp/begun").exists(), "{:?}", names(&folder));
         killed.kill();
         assert!(left.join("home/a/b/c").exists(), "{:?}", names(&folder));
-        run("true").finish().answers();
+        run("cli:local", "true").finish().answers();
         assert_eq!(names(&folder), before);
         assert!(strangers.join("lock").exists());
     }

@@ -156,6 +156,8 @@ fn a_question_shows_hostile_arguments_as_text() {
 fn a_rule_that_the_owner_keeps_in_the_chat_holds_for_the_next_call() {
     let server = StandIn::new();
     let home = asking(&server);
+    // Otherwise what the first call says taints the session, and the rule would have to say that it holds there.
+    assert_eq!(home.bub(["trust"]).finish().code, Some(0));
     let started = serve(&home);
     server.tells("message", private(r#"TOOL:bash {"cmd": "uname -s"}"#));
     let id = asked(&server, 42);
@@ -188,5 +190,29 @@ fn a_rule_that_the_owner_keeps_in_the_chat_holds_for_the_next_call() {
         until("the end of the turn", || server.seen(42).iter().filter(|text| text.contains("said no")).count() > 0);
     }
     assert_eq!(made(&home), 0);
+    end(started);
+}
+
+#[test]
+fn the_owner_undoes_in_a_chat_and_nobody_else_does() {
+    let server = StandIn::new();
+    let home = homed(&server);
+    home.configure("[channels.telegram]\ncommands = \"tools\"\n");
+    let started = serve(&home);
+    server.tells("message", private(WRITE));
+    hears(&server, 42, "tool said:");
+    assert_eq!(made(&home), 1);
+    for command in [",diff", ",undo", ",undo 1"] {
+        server.tells("message", said(bob(), &format!("{command} @Bub")));
+        server.tells("message", said(bob(), command));
+    }
+    server.tells("message", private(",diff"));
+    until("the changes", || server.seen(42).len() >= 2);
+    assert!(server.seen(42)[1].contains("created made.txt"), "{:?}", server.seen(42));
+    assert_eq!(made(&home), 1);
+    server.tells("message", private(",undo"));
+    hears(&server, 42, "1 file removed");
+    assert_eq!(made(&home), 0);
+    assert!(server.seen(-100).iter().all(|text| !text.contains("made.txt")), "{:?}", server.seen(-100));
     end(started);
 }
