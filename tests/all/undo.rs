@@ -250,7 +250,8 @@ fn comma_commands_show_and_put_back_what_the_turns_of_their_session_have_changed
     home.run([",undo 99"]).finish().fails("there is no turn `99` to undo");
     let said = home.run([",undo"]).finish().answers();
     assert!(
-        said.stdout.contains("1 file put back, 1 file removed") && said.stdout.contains("`bub-wasm undo 2` takes that back"),
+        said.stdout.contains("1 file put back, 1 file removed")
+            && said.stdout.contains("`bub-wasm undo 2` takes that back"),
         "{said}"
     );
     assert!(read(&home, "made.txt").is_none());

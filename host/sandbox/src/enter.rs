@@ -5,6 +5,7 @@
 //! a socket stays in the network in which it was made, whoever accepts its connections.
 
 use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
 use std::ffi::c_void;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
@@ -45,7 +46,9 @@ struct Work<'a> {
 ///
 /// The process is gone, or this system does not let its namespaces be entered.
 pub(crate) fn listen(process: i32, addresses: &[Address]) -> io::Result<Vec<Option<TcpListener>>> {
-    let network = open(format!("/proc/{process}/ns/net"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let network = open(format!("/proc/{process}/ns/net"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    // The process is gone.
+    let network = network.map_err(|error| if error == Errno::NOENT { Errno::SRCH } else { error })?;
     // SAFETY: the request takes nothing, and returns a new file that nothing else owns.
     let user = match unsafe { libc::ioctl(network.as_raw_fd(), OWNER as _) } {
         -1 => return Err(io::Error::last_os_error()),

@@ -121,14 +121,23 @@ impl Handshake {
             }
             return Ok(Listeners::default());
         };
+        match self.prepare(process, groups) {
+            Ok(listeners) => {
+                // It may have ended meanwhile, which its output explains.
+                let _ = self.go.write_all(b"1");
+                Ok(listeners)
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(Listeners::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn prepare(&self, process: i32, groups: Option<&Groups>) -> io::Result<Listeners> {
         if let Some(groups) = groups {
             groups.add(process)?;
         }
         limit(process, &self.limits)?;
-        let listeners = self.listeners(process)?;
-        // It may have ended meanwhile, which its output explains.
-        let _ = self.go.write_all(b"1");
-        Ok(listeners)
+        self.listeners(process)
     }
 
     /// The process that bubblewrap has made: the first one of the sandbox. None: it has ended before. All is read, because

@@ -124,6 +124,32 @@ fn limits_hold_from_the_first_process_on() {
 }
 
 #[test]
+fn what_is_known_of_bubblewrap_is_kept_and_a_shell_limits_where_namespaces_cannot_be_entered() {
+    let place = Place::new();
+    let Some(first) = sandbox() else { return };
+    let cache = place.path("cache");
+    fs::create_dir(&cache).expect("a directory");
+    let find = || Sandbox::find(Setting::Bwrap, Path::new("/proc/self/exe"), Some(&cache));
+    assert_eq!(find().needs_socket(), first.needs_socket());
+    let file = cache.join("sandbox");
+    let known = fs::read_to_string(&file).expect("it is kept");
+    // As it is known on a system that does not let them be entered.
+    let word = known.lines().last().expect("a word");
+    fs::write(&file, format!("{}closed", known.strip_suffix(word).expect("it ends so"))).expect("a file");
+    let sandbox = find();
+    assert!(sandbox.needs_socket());
+    let limits = Limits { processes: 77, memory: 1 << 30, file: 1 << 20, cpu_seconds: 11 };
+    let confinement = Confinement { limits, ..place.confinement() };
+    let (child, _) = start(&sandbox, &confinement, "ulimit -u; ulimit -f; ulimit -t; ulimit -c");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "77\n1024\n11\n0\n", "{output:?}");
+    // Of other circumstances nothing is known.
+    fs::write(&file, known.replacen('/', "/other/", 1)).expect("a file");
+    assert_eq!(find().needs_socket(), first.needs_socket());
+    assert_eq!(fs::read_to_string(&file).expect("it is kept"), known);
+}
+
+#[test]
 fn what_listens_for_a_program_is_in_its_network_and_in_no_other() {
     let place = Place::new();
     let Some(sandbox) = sandbox() else { return };

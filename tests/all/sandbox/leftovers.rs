@@ -61,3 +61,26 @@ fn a_killed_process_leaves_directories_that_the_next_one_removes_and_nothing_els
         assert!(strangers.join("lock").exists());
     }
 }
+
+/// Directories of that name in the first levels of a tree.
+fn found(folder: &Path, name: &str, depth: u32) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
+    let within = |path: &PathBuf| if depth > 0 { found(path, name, depth - 1) } else { Vec::new() };
+    folders.flat_map(|path| if path.ends_with(name) { vec![path] } else { within(&path) }).collect()
+}
+
+#[test]
+fn no_control_group_is_left_and_none_is_made_where_the_system_has_none() {
+    for backend in backends() {
+        let home = home();
+        let file = home.bub_home().with_file_name("process");
+        let script = r#"TOOL:bash {"cmd": "cat /proc/self/cgroup"}"#;
+        let run = home.run([script, "--allow", "run"]).env("BUB_SANDBOX", backend);
+        let run = run.under(&format!("echo $$ > '{}'", file.display()));
+        run.finish().answers();
+        let id = fs::read_to_string(file).expect("a number");
+        let left = found(Path::new("/sys/fs/cgroup"), &format!("bub-wasm-{}", id.trim()), 3);
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
