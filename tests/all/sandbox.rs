@@ -1,7 +1,9 @@
 //! Programs in a sandbox of the operating system: what they cannot do, what they can, and what is said of it.
 
 mod escapes;
+mod leftovers;
 mod machine;
+mod namespaces;
 mod outside;
 mod places;
 mod relay;

@@ -2,7 +2,7 @@
 
 use crate::chat::{chat, trusting};
 use crate::home;
-use bub_tests::{Answer, Finished, Home, Server, tape};
+use bub_tests::{Answer, Finished, Home, Serve, Server, tape};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
@@ -234,4 +234,54 @@ fn until(is_true: impl Fn() -> bool) {
         std::thread::sleep(Duration::from_millis(50));
     }
     panic!("it does not come to that");
+}
+
+#[test]
+fn comma_commands_show_and_put_back_what_the_turns_of_their_session_have_changed() {
+    let home = workspace();
+    turn(&home, "echo x > made.txt; sed -i s/two/2/ notes.txt");
+    let shown = home.run([",diff"]).finish().answers();
+    for line in ["created made.txt", "+x", "changed notes.txt", "-two", "+2"] {
+        assert!(shown.stdout.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+    assert_eq!(read(&home, "made.txt").as_deref(), Some("x\n"));
+    home.run([",undo", "--session", "cli:other"]).finish().fails("no turn of this session has changed files");
+    home.run([",undo 1", "--session", "cli:other"]).finish().fails("turn 1 is of another session: `bub-wasm undo 1`");
+    home.run([",undo 99"]).finish().fails("there is no turn `99` to undo");
+    let said = home.run([",undo"]).finish().answers();
+    assert!(
+        said.stdout.contains("1 file put back, 1 file removed")
+            && said.stdout.contains("`bub-wasm undo 2` takes that back"),
+        "{said}"
+    );
+    assert!(read(&home, "made.txt").is_none());
+    assert_eq!(read(&home, "notes.txt").as_deref(), Some("one\ntwo\n"));
+    home.run([",undo"]).finish().fails("no turn of this session has changed files");
+    let entries = tape::read(&home.tape_file("cli:local"));
+    let named = |name: &str| entries.iter().filter(|entry| entry["payload"]["name"] == name).count();
+    assert_eq!(named("turn.undone"), 1);
+    // An undo of an undo is one, too.
+    home.run([",undo 2"]).finish().answers();
+    assert_eq!(read(&home, "made.txt").as_deref(), Some("x\n"));
+    home.configure("[undo]\nenabled = false");
+    home.run([",diff"]).finish().fails("`enabled` of `[undo]` in config.toml is `false`");
+}
+
+#[test]
+fn the_page_and_other_clients_undo_by_a_message() {
+    let home = workspace();
+    assert_eq!(home.bub(["trust"]).finish().code, Some(0));
+    let serve = Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]), &home.bub_home());
+    let say = |session: &str, text: &str| {
+        let outcome = serve.post("/v1/turns", &json!({ "content": text, "session_id": session }));
+        outcome["model_output"].as_str().unwrap_or_else(|| panic!("{outcome}")).to_owned()
+    };
+    say("http:s", &bash("echo x > made.txt"));
+    say("http:t", &bash("echo y > other.txt"));
+    let shown = say("http:s", ",diff");
+    assert!(shown.ends_with("created made.txt\n@@ -1,0 +1,1 @@\n+x"), "{shown}");
+    assert!(say("http:s", ",undo").contains("0 files put back, 1 file removed"));
+    assert!(read(&home, "made.txt").is_none());
+    assert_eq!(read(&home, "other.txt").as_deref(), Some("y\n"));
+    serve.end();
 }

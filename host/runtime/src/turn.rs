@@ -45,6 +45,7 @@ mod tapes;
 mod tools;
 mod trail;
 mod trailing;
+mod undo_command;
 mod undoing;
 
 pub use begin::principal;
@@ -73,4 +74,5 @@ pub(crate) use tainting::TAINTED_MARK;
 pub use tainting::session_taint;
 pub use trail::{Making, TrailContext, TrailMessage};
 pub use trailing::{TRAILS, by_plugin};
+pub use undo_command::{UndoCommand, undone_event};
 pub use undoing::undo;

@@ -4,8 +4,7 @@ use crate::proxy::Shared;
 use crate::{http, socks};
 use std::io::Cursor;
 use std::sync::Arc;
-use tokio::io::{AsyncReadExt, join};
-use tokio::net::UnixStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, join};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -15,13 +14,15 @@ const SOCKS5: u8 = 5;
 const SOCKS4: u8 = 4;
 
 /// Serves the connection until it ends. The permit is held as long as anything of it is open.
-pub(crate) async fn serve(
-    stream: UnixStream,
+pub(crate) async fn serve<R, W>(
+    (mut reader, writer): (R, W),
     shared: Arc<Shared>,
     permit: Arc<OwnedSemaphorePermit>,
     end: CancellationToken,
-) {
-    let (mut reader, writer) = stream.into_split();
+) where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     let mut first = [0];
     match timeout(shared.limits.head, reader.read_exact(&mut first)).await {
         Ok(Ok(_)) => {}

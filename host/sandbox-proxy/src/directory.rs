@@ -1,16 +1,17 @@
 //! The directories of sockets.
 //!
 //! A program that was started just before its turn ended still binds the socket into its sandbox, so a directory stays for
-//! a while after its proxy.
+//! a while after its proxy. Those of a process that was killed are removed with the directories of sessions.
 
+use bub_system::files::TemporaryDirectory;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
+
+/// How its name begins.
+const PREFIX: &str = "bub-net-";
 
 /// How long a directory stays at least, unless there are too many.
 const LINGER: Duration = Duration::from_secs(60);
@@ -18,29 +19,25 @@ const LINGER: Duration = Duration::from_secs(60);
 /// Directories of ended proxies.
 const MAX_ENDED: usize = 64;
 
-/// The longest path of a directory whose sockets all systems take, in bytes.
-const MAX_PATH: usize = 90;
+/// The longest path of a temporary folder in which the sockets have paths that all systems take, in bytes.
+const MAX_PATH: usize = 75;
 
 /// The directories of ended proxies, oldest first.
-static ENDED: Mutex<VecDeque<(Instant, TempDir)>> = Mutex::new(VecDeque::new());
+static ENDED: Mutex<VecDeque<(Instant, TemporaryDirectory)>> = Mutex::new(VecDeque::new());
 
 /// A directory of mode 0700.
-pub(crate) struct Directory(Option<TempDir>);
+pub(crate) struct Directory(Option<TemporaryDirectory>);
 
 impl Directory {
     pub(crate) fn new() -> io::Result<Self> {
-        let builder = || {
-            let mut builder = tempfile::Builder::new();
-            builder.prefix("bub-net-").permissions(Permissions::from_mode(0o700));
-            builder
-        };
-        let directory = builder().tempdir()?;
-        let is_short = directory.path().as_os_str().len() < MAX_PATH;
-        Ok(Self(Some(if is_short { directory } else { builder().tempdir_in("/tmp")? })))
+        let folder = std::env::temp_dir();
+        let is_short = folder.as_os_str().len() < MAX_PATH;
+        let folder = if is_short { folder.as_path() } else { Path::new("/tmp") };
+        TemporaryDirectory::new(PREFIX, folder).map(|made| Self(Some(made)))
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.as_ref().map_or(Path::new(""), TempDir::path)
+        self.0.as_ref().map_or(Path::new(""), TemporaryDirectory::path)
     }
 }
 

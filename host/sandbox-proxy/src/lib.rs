@@ -1,7 +1,7 @@
 //! The network of a sandboxed program: a proxy on a Unix socket, which asks a [`Policy`] about every host.
 //!
-//! A sandbox has no network of its own but its loopback. There a relay of the sandbox listens, and passes each connection on
-//! to the socket of a [`Proxy`] outside, which speaks HTTP (`CONNECT`, and requests with a whole URL) and SOCKS5. The proxy looks
+//! A sandbox has no network of its own but its loopback. There a [`Proxy`] outside listens itself ([`Proxy::listen`]), or a
+//! relay of the sandbox does and passes each connection on to its socket ([`Proxy::socket`]). It speaks HTTP (`CONNECT`, and requests with a whole URL) and SOCKS5. The proxy looks
 //! names up itself and connects to the addresses that it has checked ([`bub_egress::Network::connect`]), so neither a
 //! name nor a number leads to a host that no rule names.
 //!
@@ -27,4 +27,4 @@ mod tunnel;
 pub use directory::remove_ended;
 pub use limits::Limits;
 pub use policy::{Direction, Policy, PolicyFuture, Verdict};
-pub use proxy::Proxy;
+pub use proxy::{Proxy, Way};

@@ -5,13 +5,15 @@ use crate::directory::Directory;
 use crate::limits::Limits;
 use crate::policy::{Policy, Verdict};
 use crate::refusal::{Kind, Refusal};
+use crate::tunnel::tunnel;
 use bub_egress::{Destination, Network};
+use parking_lot::Mutex;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::net::{TcpStream, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -21,10 +23,17 @@ const SOCKET: &str = "proxy";
 /// A proxy for the programs of one turn. Dropping it ends all its connections; its socket
 /// is removed later ([`remove_ended`](crate::remove_ended)).
 pub struct Proxy {
-    socket: PathBuf,
+    shared: Arc<Shared>,
+    /// Connections of all ways to it.
+    room: Arc<Semaphore>,
+    end: CancellationToken,
+    socket: Mutex<Option<(PathBuf, Directory)>>,
     _end: DropGuard,
-    _directory: Directory,
 }
+
+/// A way to a proxy. Dropping it closes the way; connections that came by it go on.
+#[derive(Debug)]
+pub struct Way(#[expect(dead_code, reason = "what counts is when it is dropped")] DropGuard);
 
 /// What the connections share.
 pub(crate) struct Shared {
@@ -34,47 +43,89 @@ pub(crate) struct Shared {
 }
 
 impl Proxy {
-    /// Listens on a socket in a new directory that only this user can open. Needs a tokio runtime.
+    /// A proxy to which no way leads yet.
+    pub fn new(policy: Arc<dyn Policy>, network: Network, limits: Limits) -> Self {
+        let end = CancellationToken::new();
+        let room = Arc::new(Semaphore::new(limits.connections));
+        let shared = Arc::new(Shared { policy, network, limits });
+        Self { shared, room, socket: Mutex::new(None), _end: end.clone().drop_guard(), end }
+    }
+
+    /// The path of its socket, in a directory that only this user can open. It listens there from the first call on. Needs a
+    /// tokio runtime.
     ///
     /// # Errors
     ///
     /// The directory or the socket cannot be made.
-    pub fn start(policy: Arc<dyn Policy>, network: Network, limits: Limits) -> io::Result<Self> {
+    pub fn socket(&self) -> io::Result<PathBuf> {
+        let mut socket = self.socket.lock();
+        if let Some((path, _)) = &*socket {
+            return Ok(path.clone());
+        }
         let directory = Directory::new()?;
-        let socket = directory.path().join(SOCKET);
-        let listener = UnixListener::bind(&socket)?;
-        let end = CancellationToken::new();
-        let shared = Arc::new(Shared { policy, network, limits });
-        tokio::spawn(end.child_token().run_until_cancelled_owned(accept(listener, shared, end.child_token())));
-        Ok(Self { socket, _end: end.drop_guard(), _directory: directory })
+        let path = directory.path().join(SOCKET);
+        let listener = UnixListener::bind(&path)?;
+        let (shared, room, end) = (Arc::clone(&self.shared), Arc::clone(&self.room), self.end.clone());
+        tokio::spawn(self.end.clone().run_until_cancelled_owned(accept(room, async move || {
+            let (stream, _) = listener.accept().await?;
+            let (shared, end) = (Arc::clone(&shared), end.clone());
+            Ok(move |permit| spawn(end.clone(), connection::serve(stream.into_split(), shared, Arc::new(permit), end)))
+        })));
+        *socket = Some((path.clone(), directory));
+        Ok(path)
     }
 
-    /// The path of the socket.
-    pub fn socket(&self) -> &Path {
-        &self.socket
+    /// Serves the connections of that listener until the result is dropped: as a proxy, or as if each had asked for a tunnel to
+    /// `destination`. Needs a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// The runtime cannot have it.
+    pub fn listen(&self, listener: std::net::TcpListener, destination: Option<Destination>) -> io::Result<Way> {
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        let (shared, room, end) = (Arc::clone(&self.shared), Arc::clone(&self.room), self.end.clone());
+        let closed = self.end.child_token();
+        tokio::spawn(closed.clone().run_until_cancelled_owned(accept(room, async move || {
+            let (stream, _) = listener.accept().await?;
+            let (shared, end, destination) = (Arc::clone(&shared), end.clone(), destination.clone());
+            Ok(move |permit| match destination {
+                None => spawn(end.clone(), connection::serve(stream.into_split(), shared, Arc::new(permit), end)),
+                Some(destination) => spawn(end, async move {
+                    let _permit: OwnedSemaphorePermit = permit;
+                    // A refusal is noted, and closes the connection.
+                    if let Ok(host) = shared.connect(&destination).await {
+                        tunnel(stream, host, &destination, &shared).await;
+                    }
+                }),
+            })
+        })));
+        Ok(Way(closed.drop_guard()))
     }
 }
 
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Proxy").field("socket", &self.socket).finish_non_exhaustive()
+        f.debug_struct("Proxy").finish_non_exhaustive()
     }
 }
 
-async fn accept(listener: UnixListener, shared: Arc<Shared>, end: CancellationToken) {
-    let room = Arc::new(Semaphore::new(shared.limits.connections));
+/// Accepts connections one after the other, and begins to serve each.
+async fn accept<B: FnOnce(OwnedSemaphorePermit)>(room: Arc<Semaphore>, mut next: impl AsyncFnMut() -> io::Result<B>) {
     loop {
         // Further connections wait in the system's queue.
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let serve = connection::serve(stream, Arc::clone(&shared), Arc::new(permit), end.clone());
-                tokio::spawn(end.clone().run_until_cancelled_owned(serve));
-            }
+        match next().await {
+            Ok(begin) => begin(permit),
             // Out of files: others may be closed in a moment.
             Err(_) => sleep(std::time::Duration::from_millis(100)).await,
         }
     }
+}
+
+/// Serves a connection until the proxy ends.
+fn spawn(end: CancellationToken, served: impl Future<Output = ()> + Send + 'static) {
+    tokio::spawn(end.run_until_cancelled_owned(served));
 }
 
 impl Shared {

@@ -3,6 +3,7 @@
 use crate::confinement::{Confinement, Network};
 use crate::launcher;
 use crate::mounts::{Access, Plan};
+use crate::preparation::{self, Descriptors};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -31,20 +32,33 @@ fn is_of_root(file: &Path) -> bool {
     file.is_file() && file.ancestors().all(held)
 }
 
-/// Whether it works here: it needs namespaces, which some systems deny.
+/// Whether it works here: it needs namespaces, which some systems deny. The result says whether this process may enter
+/// those that it makes.
 ///
 /// # Errors
 ///
 /// What it said.
-pub(crate) fn probe(program: &Path) -> Result<(), String> {
-    let mut command = Command::new(program);
-    command.args(namespaces(&Network::Off)).args(["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]);
-    let output = command.args(["--", "/bin/sh", "-c", ":"]).env_clear().stdin(Stdio::null()).output();
-    match output {
-        Ok(output) if output.status.success() => Ok(()),
+pub(crate) fn probe(program: &Path) -> Result<bool, String> {
+    let mut child = None;
+    let entered = preparation::probe(|descriptors| {
+        let mut command = Command::new(program);
+        command.args(namespaces(&Network::Off)).args(handshake(descriptors));
+        command.args(["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "/bin/sh", "-c", ":"]);
+        command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        child = Some(command.spawn()?);
+        Ok(())
+    });
+    let Some(child) = child else { return Err(entered.err().map_or_else(String::new, |error| error.to_string())) };
+    match child.wait_with_output() {
+        Ok(output) if output.status.success() => Ok(entered.unwrap_or(false)),
         Ok(output) => Err(String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("it failed").to_owned()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+fn handshake(descriptors: Descriptors) -> [OsString; 4] {
+    let Descriptors { info, block } = descriptors;
+    ["--info-fd".into(), info.to_string().into(), "--block-fd".into(), block.to_string().into()]
 }
 
 fn namespaces(network: &Network) -> Vec<&'static str> {
@@ -56,6 +70,14 @@ fn namespaces(network: &Network) -> Vec<&'static str> {
     words
 }
 
+/// How bubblewrap and this process are connected.
+pub(crate) enum Connection<'a> {
+    /// By pipes: what the command needs besides is done by this process.
+    Handshake(Descriptors),
+    /// Not at all: this program, at that path, and a shell do it inside.
+    Inside(&'a Path),
+}
+
 /// The words before a command.
 ///
 /// # Errors
@@ -63,14 +85,17 @@ fn namespaces(network: &Network) -> Vec<&'static str> {
 /// Why such a program cannot be held.
 pub(crate) fn words(
     bwrap: &Path,
-    own_program: &Path,
     (confinement, directory): (&Confinement, &Path),
     filter: i32,
+    connection: &Connection<'_>,
 ) -> Result<Vec<OsString>, String> {
     let plan = Plan::new(confinement)?;
     let mut words: Vec<OsString> = vec![bwrap.into()];
     words.extend(namespaces(&confinement.network).into_iter().map(OsString::from));
     words.extend(["--seccomp".into(), filter.to_string().into()]);
+    if let Connection::Handshake(descriptors) = connection {
+        words.extend(handshake(*descriptors));
+    }
     for (link, named) in &plan.links {
         words.extend(["--symlink".into(), named.into(), link.into()]);
     }
@@ -98,8 +123,10 @@ pub(crate) fn words(
         }
     }
     let mut inside: Vec<OsString> = Vec::new();
-    if let Network::Proxy { socket, loopback } = &confinement.network {
-        words.extend(["--ro-bind".into(), own_program.into(), LAUNCHER.into()]);
+    if let (Network::Proxy { socket: Some(socket), loopback }, Connection::Inside(own_program)) =
+        (&confinement.network, connection)
+    {
+        words.extend(["--ro-bind".into(), own_program.as_os_str().to_owned(), LAUNCHER.into()]);
         words.extend(["--bind".into(), socket.into(), SOCKET.into()]);
         inside.extend([LAUNCHER, launcher::COMMAND, launcher::RELAY, SOCKET].map(OsString::from));
         inside.extend(loopback.iter().map(OsString::from));
@@ -109,6 +136,8 @@ pub(crate) fn words(
     words.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));
     words.extend([directory.into(), "--".into()]);
     words.extend(inside);
-    words.extend(crate::limits::words(&confinement.limits));
+    if let Connection::Inside(_) = connection {
+        words.extend(crate::limits::words(&confinement.limits));
+    }
     Ok(words)
 }

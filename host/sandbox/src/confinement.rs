@@ -35,8 +35,8 @@ pub enum Network {
     Off,
     /// The same, and a proxy behind this Unix socket: HTTP and SOCKS5 on one port, which the usual variables name.
     Proxy {
-        /// The socket, outside of the sandbox.
-        socket: PathBuf,
+        /// The socket, outside of the sandbox. None: this process listens inside ([`Listeners`](crate::Listeners)).
+        socket: Option<PathBuf>,
         /// Ports of the machine that are the same ports inside, as `127.0.0.1:5432`.
         loopback: Vec<String>,
     },

@@ -20,11 +20,18 @@ mod variables;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod bubblewrap;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[allow(unsafe_code, reason = "system calls that no library offers in a safe form; each has its reason")]
+mod enter;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod filter;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod known;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod limits;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod mounts;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod namespaces;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod launcher;
@@ -32,9 +39,16 @@ pub mod launcher;
 #[path = "launcher_elsewhere.rs"]
 pub mod launcher;
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod preparation;
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "preparation_elsewhere.rs"]
+mod preparation;
+
 pub use backend::{Backend, Setting};
 pub use confinement::{Confinement, Limits, Network};
 pub use home::{READ as DEFAULT_READ, SOCKET_VARIABLES};
+pub use preparation::{Listeners, Preparation};
 pub use private::Private;
 pub use relay::Relay;
 pub use sandbox::{Sandbox, Wrapped};

@@ -1,8 +1,10 @@
 //! Limits of what programs use: by a cgroup where one may be made, and by limits of each process.
 
 use crate::confinement::Limits;
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const ROOT: &str = "/sys/fs/cgroup";
@@ -32,15 +34,30 @@ pub(crate) fn words(limits: &Limits) -> Vec<OsString> {
     ["/bin/sh", "-c", &script, "sh"].map(OsString::from).into()
 }
 
+/// What the file system of a cgroup calls itself: the first version, and the second.
+const CGROUP: i64 = 0x0027_e0eb;
+const CGROUP_2: i64 = 0x6367_7270;
+
 /// The cgroups of the programs of this process. Dropping it removes them if they are empty.
-#[derive(Debug)]
-pub(crate) struct Groups(Vec<PathBuf>);
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    /// Those of the first version. A thread may join them without its process, and what it starts is in them from its
+    /// beginning. To put a process into one takes longer: the system waits until no process starts or ends.
+    threads: Vec<PathBuf>,
+    /// Those of the second version, which only whole processes join.
+    processes: Vec<PathBuf>,
+}
+
+thread_local! {
+    /// The groups that this thread has joined.
+    static JOINED: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
+}
 
 impl Groups {
     /// New groups with these limits; none if this process may not make them.
     pub(crate) fn new(limits: &Limits) -> Option<Self> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let mut made = Self(Vec::new());
+        let mut made = Self::default();
         for line in own.lines() {
             let mut fields = line.splitn(3, ':');
             let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -51,18 +68,45 @@ impl Groups {
                 _ => continue,
             };
             let root = Path::new(ROOT).join(controllers);
+            // Where the second version is not mounted, its place is a directory like any other.
+            let wanted = if controllers.is_empty() { CGROUP_2 } else { CGROUP };
+            if !rustix::fs::statfs(&root).is_ok_and(|system| system.f_type == wanted) {
+                continue;
+            }
             if let Some(group) = make(&root, path, settings) {
-                made.0.push(group);
+                let groups = if controllers.is_empty() { &mut made.processes } else { &mut made.threads };
+                groups.push(group);
             }
         }
-        (!made.0.is_empty()).then_some(made)
+        (!made.threads.is_empty() || !made.processes.is_empty()).then_some(made)
     }
 
-    /// The words that put a command into the groups.
+    /// Puts this thread, and what it starts from here on, into the groups that a thread may join.
+    pub(crate) fn join(&self) -> io::Result<()> {
+        JOINED.with_borrow_mut(|joined| {
+            if *joined != self.threads {
+                // Whatever goes wrong, the next start tries again.
+                joined.clear();
+                self.threads.iter().try_for_each(|group| fs::write(group.join("tasks"), "0"))?;
+                joined.clone_from(&self.threads);
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts a process into the others.
+    pub(crate) fn add(&self, process: i32) -> io::Result<()> {
+        self.processes.iter().try_for_each(|group| fs::write(group.join("cgroup.procs"), process.to_string()))
+    }
+
+    /// The words that put a command into the groups that a thread cannot join.
     pub(crate) fn words(&self) -> Vec<OsString> {
+        if self.processes.is_empty() {
+            return Vec::new();
+        }
         let script = "while [ \"$1\" != -- ]; do echo $$ > \"$1\" || exit 126; shift; done; shift; exec \"$@\"";
         let mut words = ["/bin/sh", "-c", script, "sh"].map(OsString::from).to_vec();
-        words.extend(self.0.iter().map(|group| group.join("cgroup.procs").into()));
+        words.extend(self.processes.iter().map(|group| group.join("cgroup.procs").into()));
         words.push("--".into());
         words
     }
@@ -70,7 +114,7 @@ impl Groups {
 
 impl Drop for Groups {
     fn drop(&mut self) {
-        for group in &self.0 {
+        for group in self.threads.iter().chain(&self.processes) {
             let _ = fs::remove_dir(group);
         }
     }

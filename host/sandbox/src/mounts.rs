@@ -96,7 +96,7 @@ impl Plan {
         for (paths, access) in [(&confinement.read, Access::Read), (&confinement.write, Access::Write)] {
             paths.iter().for_each(|path| plan.add_same(path, access));
         }
-        if let Network::Proxy { socket, .. } = &confinement.network {
+        if let Network::Proxy { socket: Some(socket), .. } = &confinement.network {
             plan.add_same(socket, Access::Write);
         }
         plan.add(workspace.clone(), workspace.clone(), Access::Write);
@@ -182,13 +182,18 @@ impl Plan {
         // The innermost mount that contains a place decides what is seen there: the machine's own file, or nothing.
         let all = kept.clone();
         kept.retain(|mount| {
-            if mount.access < Access::Keep {
-                return true;
-            }
             let above =
                 all.iter().filter(|other| other.target != mount.target && mount.target.starts_with(&other.target));
             let innermost = above.max_by_key(|other| other.target.components().count());
-            innermost.is_some_and(|other| other.access != Access::Hidden && other.source == other.target)
+            let shows = |other: &Mount| other.access != Access::Hidden && other.source == other.target;
+            match mount.access {
+                // Each mount costs time, and such a place can be read there already.
+                Access::System | Access::Read => {
+                    !innermost.is_some_and(|other| other.access <= Access::Read && shows(other))
+                }
+                Access::Write => true,
+                Access::Keep | Access::Hidden => innermost.is_some_and(shows),
+            }
         });
         self.mounts = kept;
     }

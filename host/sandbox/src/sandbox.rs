@@ -1,39 +1,61 @@
 //! What this machine can hold programs with.
 
 use crate::backend::{Backend, Setting};
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+use crate::bubblewrap::{Connection, words};
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+use crate::confinement::Network;
 use crate::confinement::{Confinement, Limits};
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+use crate::known::Known;
+use crate::preparation::Preparation;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+use crate::preparation::{Handshake, PROXY_PORT};
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+use std::sync::Arc;
 
 /// What this machine can hold programs with, found out once.
 #[derive(Debug)]
 pub struct Sandbox {
     backend: Backend,
+    /// Whether this process may enter the namespaces that the backend makes.
+    may_enter: bool,
     /// Why better backends are not used.
     why: Vec<String>,
     own_program: PathBuf,
+    /// What is kept about bubblewrap.
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    groups: std::sync::OnceLock<Option<crate::limits::Groups>>,
+    known: Option<PathBuf>,
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    groups: std::sync::OnceLock<Option<Arc<crate::limits::Groups>>>,
 }
 
-/// The words before a command, with files that the process must inherit: keep it until the command was started.
+/// The words before a command, and what is done around its start.
 #[derive(Debug, Default)]
 pub struct Wrapped {
     /// A program and its arguments, to which those of the command are added. Empty: the command is started as it is.
     pub words: Vec<OsString>,
-    _inherited: Option<OwnedFd>,
+    /// Variables that the command gets.
+    pub variables: Vec<(&'static str, String)>,
+    /// To be completed once the command was started.
+    pub preparation: Preparation,
 }
 
 impl Sandbox {
     /// Finds the backend for that setting. `own_program` is a file that begins with [`crate::launcher::main`] if its first
-    /// argument is [`crate::launcher::COMMAND`]. Takes some milliseconds.
-    pub fn find(setting: Setting, own_program: &Path) -> Self {
-        let (backend, why) = find(setting, own_program);
+    /// argument is [`crate::launcher::COMMAND`]. `cache`: a directory in which it is kept that bubblewrap works here, because the
+    /// test of it takes some milliseconds.
+    pub fn find(setting: Setting, own_program: &Path, cache: Option<&Path>) -> Self {
+        let (backend, may_enter, why) = find(setting, own_program, cache);
         Self {
             backend,
+            may_enter,
             why,
             own_program: own_program.to_owned(),
+            #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+            known: cache.map(Known::file),
             #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
             groups: std::sync::OnceLock::new(),
         }
@@ -71,6 +93,11 @@ impl Sandbox {
         }
     }
 
+    /// Whether a proxy for the programs has to listen on a socket with a path: they cannot be reached otherwise.
+    pub fn needs_socket(&self) -> bool {
+        !self.may_enter
+    }
+
     /// The words before a command that runs in `directory`.
     ///
     /// # Errors
@@ -78,25 +105,40 @@ impl Sandbox {
     /// Why such a program cannot be held: one line.
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub fn wrap(&self, confinement: &Confinement, directory: &Path) -> Result<Wrapped, String> {
-        let mut wrapped = match &self.backend {
-            Backend::None => return Ok(Wrapped::default()),
+        let failed = |error: std::io::Error| format!("a program cannot be prepared: {error}");
+        let groups = self.groups(&confinement.limits);
+        let mut wrapped = Wrapped::default();
+        match &self.backend {
+            Backend::None => return Ok(wrapped),
             Backend::Bwrap(bwrap) => {
-                let filter =
-                    filter_file().map_err(|error| format!("a filter of system calls cannot be made: {error}"))?;
+                let filter = crate::preparation::inherited(&crate::filter::bytes(&crate::filter::filter(true)));
+                let filter = filter.map_err(failed)?;
                 let number = std::os::fd::AsRawFd::as_raw_fd(&filter);
-                let program = own_file(&self.own_program)?;
-                let words = crate::bubblewrap::words(bwrap, &program, (confinement, directory), number)?;
-                Wrapped { words, _inherited: Some(filter) }
+                wrapped.preparation.inherited.push(filter);
+                let given = (confinement, directory);
+                if self.may_enter {
+                    let (handshake, descriptors, inherited) =
+                        Handshake::new(confinement.limits, &confinement.network).map_err(failed)?;
+                    let handshake = handshake.forgetting(self.known.clone());
+                    wrapped.words = words(bwrap, given, number, &Connection::Handshake(descriptors))?;
+                    wrapped.preparation.inherited.extend(inherited);
+                    wrapped.preparation.handshake = Some(handshake);
+                    if let Network::Proxy { .. } = confinement.network {
+                        wrapped.variables = crate::variables(PROXY_PORT);
+                    }
+                } else {
+                    let program = own_file(&self.own_program)?;
+                    wrapped.words = groups.as_ref().map(|groups| groups.words()).unwrap_or_default();
+                    wrapped.words.extend(words(bwrap, given, number, &Connection::Inside(&program))?);
+                }
             }
             Backend::Landlock { .. } => {
+                wrapped.words = groups.as_ref().map(|groups| groups.words()).unwrap_or_default();
                 // Its path: a shell that sets limits before would be what `/proc/self/exe` names then.
-                let words = crate::launcher::words(&own_file(&self.own_program)?, confinement)?;
-                Wrapped { words, _inherited: None }
+                wrapped.words.extend(crate::launcher::words(&own_file(&self.own_program)?, confinement)?);
             }
-        };
-        let mut words = self.groups(&confinement.limits).map(crate::limits::Groups::words).unwrap_or_default();
-        words.append(&mut wrapped.words);
-        wrapped.words = words;
+        }
+        wrapped.preparation.groups = groups;
         Ok(wrapped)
     }
 
@@ -119,40 +161,63 @@ impl Sandbox {
     }
 
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    fn groups(&self, limits: &Limits) -> Option<&crate::limits::Groups> {
-        self.groups.get_or_init(|| crate::limits::Groups::new(limits)).as_ref()
+    fn groups(&self, limits: &Limits) -> Option<Arc<crate::limits::Groups>> {
+        self.groups.get_or_init(|| crate::limits::Groups::new(limits).map(Arc::new)).clone()
     }
 }
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-fn find(_: Setting, _: &Path) -> (Backend, Vec<String>) {
-    (Backend::None, vec!["there is no sandbox for programs on this system".to_owned()])
+fn find(_: Setting, _: &Path, _: Option<&Path>) -> (Backend, bool, Vec<String>) {
+    (Backend::None, false, vec!["there is no sandbox for programs on this system".to_owned()])
 }
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn find(setting: Setting, own_program: &Path) -> (Backend, Vec<String>) {
+fn find(setting: Setting, own_program: &Path, cache: Option<&Path>) -> (Backend, bool, Vec<String>) {
     let mut why = Vec::new();
     if matches!(setting, Setting::Auto | Setting::Bwrap) {
         match crate::bubblewrap::find() {
             None => {
                 why.push("bubblewrap is not installed; `apt install bubblewrap` or your system's package".to_owned())
             }
-            Some(path) => match crate::bubblewrap::probe(&path) {
-                Ok(()) => return (Backend::Bwrap(path), why),
-                Err(error) => why.push(format!("`{}` does not work here: {error}", path.display())),
-            },
+            Some(path) => {
+                let known = Known::new(&path);
+                if let Some(may_enter) = cache.and_then(|cache| known.read(cache)) {
+                    return (Backend::Bwrap(path), may_enter, why);
+                }
+                match crate::bubblewrap::probe(&path) {
+                    Ok(may_enter) => {
+                        if let Some(cache) = cache {
+                            known.write(cache, may_enter);
+                        }
+                        return (Backend::Bwrap(path), may_enter, why);
+                    }
+                    Err(error) => {
+                        let reasons = crate::namespaces::denials();
+                        why.push(format!("`{}` does not work here: {error}", path.display()));
+                        why.extend(reasons);
+                    }
+                }
+            }
         }
     }
     if matches!(setting, Setting::Auto | Setting::Landlock) {
         match crate::launcher::probe(own_program) {
-            Ok(backend) => return (backend, why),
+            Ok(backend) => {
+                if let Backend::Landlock { has_namespaces: false, .. } | Backend::Landlock { has_mounts: false, .. } =
+                    backend
+                {
+                    why.extend(crate::namespaces::denials());
+                    why.dedup();
+                }
+                return (backend, false, why);
+            }
             Err(error) => why.push(format!("Landlock does not work here: {error}")),
         }
     }
     if setting == Setting::Off {
         why.push("`sandbox` of `[process]` is `off`".to_owned());
     }
-    (Backend::None, why)
+    (Backend::None, false, why)
 }
 
 /// The path of the program's file, which bubblewrap shows inside.
@@ -160,20 +225,4 @@ fn find(setting: Setting, own_program: &Path) -> (Backend, Vec<String>) {
 fn own_file(program: &Path) -> Result<PathBuf, String> {
     let path = program.canonicalize().map_err(|error| format!("this program's file is not found: {error}"))?;
     Ok(path)
-}
-
-/// The filter of system calls as a file that the next process inherits. Another one that starts at the same time inherits
-/// it, too: there is nothing in it to hide.
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn filter_file() -> std::io::Result<OwnedFd> {
-    use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
-    let file = memfd_create(c"filter", MemfdFlags::empty())?;
-    let bytes = crate::filter::bytes(&crate::filter::filter(true));
-    let mut rest = bytes.as_slice();
-    while !rest.is_empty() {
-        let written = rustix::io::write(&file, rest)?;
-        rest = rest.get(written..).unwrap_or_default();
-    }
-    seek(&file, SeekFrom::Start(0))?;
-    Ok(file)
 }

@@ -7,6 +7,7 @@ mod directory;
 mod draft;
 mod protected;
 mod read;
+mod temporary;
 mod watched;
 
 pub use access::{Access, check_directory};
@@ -14,4 +15,5 @@ pub use directory::make_private_dir;
 pub use draft::Draft;
 pub use protected::{Change, ProtectedFiles};
 pub use read::{read_inside, read_regular, read_text};
+pub use temporary::{TemporaryDirectory, remove_abandoned};
 pub use watched::WatchedFile;

@@ -42,3 +42,4 @@ pub use program::{Program, ServerProgram};
 pub use ring::RING_BYTES;
 pub use server::Server;
 pub use servers::{ServerSpec, Servers};
+pub use starter::{Guard, Hooks, end_starter};

@@ -18,6 +18,7 @@ mod path;
 mod record;
 mod restore;
 mod store;
+pub mod view;
 
 pub use difference::{Difference, difference};
 pub use node::{Kind, Node};

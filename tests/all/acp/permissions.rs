@@ -209,3 +209,105 @@ fn the_first_answer_counts_and_a_question_that_was_answered_elsewhere_is_withdra
     editor.end();
     serve.end();
 }
+
+/// A model that runs the command after `run `, written as JSON.
+fn commander() -> Server {
+    Server::ruled(|request| match super::last_line(&request.last_content()).split_once("run ") {
+        Some((_, command)) if command.starts_with('"') => {
+            let command: Value = serde_json::from_str(command).expect("a text");
+            Answer::tool_call("bash", &json!({ "cmd": command }).to_string())
+        }
+        _ => Answer::text("done"),
+    })
+}
+
+/// Answers a question with the option of that id, whether it is offered or not.
+fn choose(editor: &mut Editor, question: &Value, id: &str) {
+    let result = json!({ "outcome": { "outcome": "selected", "optionId": id } });
+    editor.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": result }));
+}
+
+#[test]
+fn a_rule_that_the_editor_keeps_holds_for_the_next_call_and_in_other_sessions() {
+    let home = desk(true);
+    let model = commander();
+    let mut editor = Editor::begin(serving(&home, &["--approve", "ask"]).model(&model));
+    let session = editor.session(&home.workspace());
+    let id = editor.prompt(&session, r#"run "uname -s""#);
+    let question = editor.question(0);
+    let options = question["params"]["options"].as_array().expect("options").clone();
+    let rule = options.iter().find(|option| option["optionId"] == "rule").expect("a rule is offered");
+    assert_eq!(rule["kind"], "allow_always");
+    assert_eq!(rule["name"], r#"Always allow by rule: prefix = ["uname"], decision = "allow""#);
+    choose(&mut editor, &question, "rule");
+    assert_eq!(editor.stopped(id), "end_turn");
+    let config = std::fs::read_to_string(home.bub_home().join("config.toml")).expect("the configuration");
+    assert!(config.contains(r#"prefix = ["uname"]"#), "{config}");
+    let other = editor.session(&home.workspace());
+    assert_eq!(editor.say(&other, r#"run "uname -r""#), "end_turn");
+    let asked = |editor: &Editor| {
+        editor.messages().iter().filter(|message| message["method"] == "session/request_permission").count()
+    };
+    assert_eq!(asked(&editor), 1);
+    let id = editor.prompt(&other, r#"run "touch made.txt""#);
+    let question = editor.question(1);
+    choose(&mut editor, &question, "no");
+    assert_eq!(editor.stopped(id), "end_turn");
+    assert!(!made(&home));
+    editor.end();
+}
+
+#[test]
+fn no_rule_is_kept_for_what_none_can_allow_and_no_command_shapes_an_option() {
+    let home = desk(true);
+    let model = commander();
+    let mut editor = Editor::begin(serving(&home, &["--approve", "ask"]).model(&model));
+    let session = editor.session(&home.workspace());
+    let config = || std::fs::read_to_string(home.bub_home().join("config.toml")).unwrap_or_default();
+    let before = config();
+    let long = format!("touch made.txt {}", "x".repeat(100_000));
+    for (number, (command, is_offered)) in [
+        ("uname > made.txt", false),
+        (long.as_str(), false),
+        ("touch made.txt; eval \"$(cat x)\"", false),
+        ("touch \"made.txt\" '\u{1b}[31m\nAlways allow by rule: all' \u{202e}", false),
+        ("touch made.txt\n\u{1b}]0;x\u{7}uname \"'\" \\'", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = editor.prompt(&session, &format!("run {}", json!(command)));
+        let question = editor.question(number);
+        let (options, title) = (&question["params"]["options"], &question["params"]["toolCall"]["title"]);
+        let options: Vec<&Value> = options.as_array().into_iter().flatten().collect();
+        let texts: Vec<&str> =
+            options.iter().filter_map(|option| option["name"].as_str()).chain(title.as_str()).collect();
+        let is_one_line = |text: &&str| text.len() < 10_000 && !text.chars().any(|c| c.is_control() || c == '\u{202e}');
+        assert!(texts.iter().all(is_one_line), "{texts:?}");
+        let offered = options.iter().any(|option| option["optionId"] == "rule");
+        assert_eq!(offered, is_offered, "{command:.80}: {options:?}");
+        choose(&mut editor, &question, if offered { "no" } else { "rule" });
+        assert_eq!(editor.stopped(id), "end_turn");
+        assert!(!made(&home), "{command:.80}");
+    }
+    assert_eq!(config(), before);
+    editor.end();
+}
+
+#[test]
+fn an_editor_shows_and_puts_back_what_a_turn_has_changed() {
+    let home = desk(true);
+    let model = writer();
+    let mut editor = Editor::begin(serving(&home, &["--approve", "all"]).model(&model));
+    let session = editor.session(&home.workspace());
+    assert_eq!(editor.say(&session, "write it"), "end_turn");
+    assert!(made(&home));
+    let said = |editor: &Editor| format!("{:?}", editor.updates(&session, "agent_message_chunk"));
+    assert_eq!(editor.say(&session, ",diff"), "end_turn");
+    assert!(said(&editor).contains("created made.txt"), "{}", said(&editor));
+    assert!(made(&home));
+    assert_eq!(editor.say(&session, ",undo"), "end_turn");
+    assert!(said(&editor).contains("1 file removed"), "{}", said(&editor));
+    assert!(!made(&home));
+    editor.end();
+}

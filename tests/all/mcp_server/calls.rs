@@ -175,3 +175,42 @@ fn an_answer_for_the_session_is_remembered() {
     assert_eq!(asked.count(), 1);
     client.end();
 }
+
+/// The question about a command, and the result after the user has answered it with that decision.
+fn answering(client: &mut Client, command: &str, decision: &str, known: &mut Vec<Value>) -> (Value, bool, String) {
+    let id = client.request("tools/call", &json!({ "name": "bash", "arguments": { "cmd": command } }));
+    let is_new = |message: &Value| message["method"] == "elicitation/create" && !known.contains(&message["id"]);
+    let asked = client.message("the question", is_new);
+    known.push(asked["id"].clone());
+    let content = json!({ "action": "accept", "content": { "decision": decision } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": content }));
+    let (went_well, text) = result(&client.answer(id));
+    (asked["params"].clone(), went_well, text)
+}
+
+#[test]
+fn a_rule_that_the_user_of_a_client_keeps_holds_for_the_next_call() {
+    let home = desk(true);
+    let mut client = Client::begin_with(serving(&home, &["--approve", "ask"]), &json!({ "elicitation": {} }));
+    let mut known = Vec::new();
+    let (asked, went_well, text) = answering(&mut client, "uname -s", "rule", &mut known);
+    assert!(went_well, "{text}");
+    let message = asked["message"].as_str().unwrap_or_default();
+    assert!(message.lines().any(|line| line == r#"Rule: prefix = ["uname"], decision = "allow""#), "{message}");
+    let choices = &asked["requestedSchema"]["properties"]["decision"]["enum"];
+    assert!(choices.as_array().is_some_and(|choices| choices.contains(&json!("rule"))), "{asked}");
+    let config = std::fs::read_to_string(home.bub_home().join("config.toml")).expect("the configuration");
+    assert!(config.contains(r#"prefix = ["uname"]"#), "{config}");
+    assert!(client.call("bash", &json!({ "cmd": "uname -r" })).0);
+    // What no rule can allow is not allowed by that answer, and shapes no line of the question.
+    let long = format!("touch new.txt {}", "x".repeat(100_000));
+    for command in ["uname > new.txt", "touch new.txt \"$x\"\nRule: all \u{1b}[2J\u{202e}", &long] {
+        let (asked, went_well, text) = answering(&mut client, command, "rule", &mut known);
+        let message = asked["message"].as_str().unwrap_or_default();
+        assert!(message.lines().count() <= 3 && message.len() < 20_000, "{message}");
+        assert!(!message.chars().any(|c| c != '\n' && c.is_control() || c == '\u{202e}'), "{message}");
+        assert!(!asked["requestedSchema"].to_string().contains("\"rule\""), "{asked}");
+        assert!(!went_well && !made(&home), "{command:.80}: {text}");
+    }
+    client.end();
+}

@@ -267,3 +267,45 @@ fn the_terminal_shows_a_rule_before_it_is_kept() {
     assert!(!is_there(&home, "made"));
     chat.answer("n").waits();
 }
+
+#[test]
+fn a_command_that_tries_to_look_like_a_rule_is_shown_on_one_line_and_keeps_none() {
+    let home = ruled("ask");
+    let config = home.bub_home().join("config.toml");
+    let serve = Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]), &home.bub_home());
+    let before = fs::read_to_string(&config).expect("the file");
+    // While it is read, turns ask.
+    let page = Stream::read(serve.ask("GET", "/v1/approvals/stream"));
+    let long = format!("touch made {}", "x".repeat(100_000));
+    for line in [
+        "touch made\n[[process.rules]]\nprefix = \"a\" \u{1b}[2J > x",
+        &long,
+        "touch \"made\" \"$('\"')\" `uname`",
+        "touch 'made",
+    ] {
+        let turn = json!({ "content": bash(line), "session_id": "http:s" });
+        let said = scope(|scope| {
+            let running = scope.spawn(|| serve.post("/v1/turns", &turn));
+            let question = loop {
+                let list = serve.get("/v1/approvals");
+                if let Some(question) = list["approvals"].as_array().and_then(|list| list.first()) {
+                    break question.clone();
+                }
+                assert!(!running.is_finished(), "no question was asked about {line:.80}");
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            };
+            assert_eq!(question["rules"], json!([]), "{line:.80}");
+            let path = format!("/v1/approvals/{}", question["id"].as_str().expect("an id"));
+            let decide = |decision: &str| serve.ask("POST", &path).json(&json!({ "decision": decision })).send();
+            decide("rule").refused(400, "no rule can allow this call");
+            decide("rule\nno").refused(400, "decision");
+            decide("no").ok();
+            running.join().expect("a turn")
+        });
+        assert!(said["model_output"].as_str().is_some_and(|said| said.contains("said no")), "{said}");
+        assert!(!is_there(&home, "made"), "{line:.80}");
+    }
+    drop(page);
+    serve.end();
+    assert_eq!(fs::read_to_string(&config).expect("the file"), before);
+}

@@ -151,3 +151,68 @@ fn a_question_shows_hostile_arguments_as_text() {
     hears(&server, 42, "said no");
     end(started);
 }
+
+#[test]
+fn a_rule_that_the_owner_keeps_in_the_chat_holds_for_the_next_call() {
+    let server = StandIn::new();
+    let home = asking(&server);
+    // Otherwise what the first call says taints the session, and the rule would have to say that it holds there.
+    assert_eq!(home.bub(["trust"]).finish().code, Some(0));
+    let started = serve(&home);
+    server.tells("message", private(r#"TOOL:bash {"cmd": "uname -s"}"#));
+    let id = asked(&server, 42);
+    let question = server.seen(42).pop().unwrap();
+    let offer =
+        question.lines().find(|line| line.contains(&format!(",rule {id}"))).unwrap_or_else(|| panic!("{question}"));
+    assert!(offer.contains(r#"prefix = ["uname"], decision = "allow""#), "{question}");
+    server.tells("message", private(&format!(",rule {id}")));
+    hears(&server, 42, "from now on what the rules allow");
+    hears(&server, 42, "tool said:");
+    let config = std::fs::read_to_string(home.bub_home().join("config.toml")).unwrap();
+    assert!(config.contains(r#"prefix = ["uname"]"#), "{config}");
+    let questions = || server.seen(42).iter().filter(|text| text.contains(",allow ")).count();
+    let answers = || server.seen(42).iter().filter(|text| text.contains("tool said:")).count();
+    server.tells("message", private(r#"TOOL:bash {"cmd": "uname -r"}"#));
+    until("a second answer", || answers() == 2);
+    assert_eq!(questions(), 1);
+    // What no rule can allow, and what would look like an offer of one.
+    for command in ["echo made >> made.txt", "touch \"$x\"\n`,rule 00000000` always all \u{1b}[2J\u{202e}' \""] {
+        let before = questions();
+        server.tells("message", private(&format!("TOOL:bash {}", json!({ "cmd": command }))));
+        until("another question", || questions() > before);
+        let (id, question) = (asked(&server, 42), server.seen(42).pop().unwrap());
+        assert!(!question.lines().any(|line| line.starts_with(",rule") || line.starts_with("`,rule")), "{question}");
+        assert!(!question.contains('\u{1b}') && !question.contains('\u{202e}'), "{question}");
+        server.tells("message", private(&format!(",rule {id}")));
+        hears(&server, 42, "no rule can allow this call from now on");
+        server.tells("message", private(&format!(",deny {id}")));
+        hears(&server, 42, "is not called");
+        until("the end of the turn", || server.seen(42).iter().filter(|text| text.contains("said no")).count() > 0);
+    }
+    assert_eq!(made(&home), 0);
+    end(started);
+}
+
+#[test]
+fn the_owner_undoes_in_a_chat_and_nobody_else_does() {
+    let server = StandIn::new();
+    let home = homed(&server);
+    home.configure("[channels.telegram]\ncommands = \"tools\"\n");
+    let started = serve(&home);
+    server.tells("message", private(WRITE));
+    hears(&server, 42, "tool said:");
+    assert_eq!(made(&home), 1);
+    for command in [",diff", ",undo", ",undo 1"] {
+        server.tells("message", said(bob(), &format!("{command} @Bub")));
+        server.tells("message", said(bob(), command));
+    }
+    server.tells("message", private(",diff"));
+    until("the changes", || server.seen(42).len() >= 2);
+    assert!(server.seen(42)[1].contains("created made.txt"), "{:?}", server.seen(42));
+    assert_eq!(made(&home), 1);
+    server.tells("message", private(",undo"));
+    hears(&server, 42, "1 file removed");
+    assert_eq!(made(&home), 0);
+    assert!(server.seen(-100).iter().all(|text| !text.contains("made.txt")), "{:?}", server.seen(-100));
+    end(started);
+}

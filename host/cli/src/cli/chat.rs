@@ -32,7 +32,7 @@ use anyhow::Result;
 use bub_config::Config;
 use bub_runtime::channel::{kind_of, message};
 use bub_runtime::host::Host;
-use bub_runtime::turn::TurnResult;
+use bub_runtime::turn::{TurnResult, UndoCommand};
 use bub_types::{Envelope, MessageKind};
 pub(super) use chat_channel::{ChannelEvent, ChatChannel};
 use complete::CHAT_COMMANDS;
@@ -257,7 +257,7 @@ async fn converse(mut conversation: Conversation, history: &Path) -> Result<Exit
                         println!("{}", conversation.style.dim(conversation.toggle_thinking()));
                         continue;
                     }
-                    EditorInput::Line(line) if undoing::parse(&line).is_some() => {
+                    EditorInput::Line(line) if UndoCommand::parse(&line).is_some() => {
                         undoing::run(&conversation.host, &line, conversation.style).await?;
                         continue;
                     }

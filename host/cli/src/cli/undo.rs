@@ -13,10 +13,8 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) use view::{difference, exceptions, outcome, question};
-
-/// Paths in the event on a tape.
-const MAX_PATHS: usize = 50;
+pub(super) use bub_undo::view::{exceptions, outcome};
+pub(super) use view::{difference, question};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -72,7 +70,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let mut out = std::io::stdout().lock();
     match arguments.json {
         true => writeln!(out, "{}", text::json(&view::outcome_json(&record, undone.as_ref(), &steps)))?,
-        false => view::outcome(undone.as_ref(), &steps).iter().try_for_each(|line| writeln!(out, "{line}"))?,
+        false => outcome(undone.as_ref(), &steps).iter().try_for_each(|line| writeln!(out, "{line}"))?,
     }
     let is_complete = !steps.iter().any(|step| matches!(step.outcome, Outcome::Skipped(_)));
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -115,14 +113,7 @@ pub(super) async fn note(
     undone: Option<&Record>,
     steps: &[Step],
 ) -> Result<()> {
-    let done = steps.iter().filter(|step| !matches!(step.outcome, Outcome::Skipped(_)));
-    let paths: Vec<String> = done.clone().take(MAX_PATHS).map(|step| text::line(&step.path.to_text())).collect();
-    let data = json!({
-        "turn": record.number,
-        "undone_by": undone.map(|undone| undone.number),
-        "files": paths,
-        "count": done.count(),
-    });
+    let data = bub_runtime::turn::undone_event(record, undone, steps);
     let tape = location.tape_name(&record.label.session);
     // Only a tape that is there is told; one of a session that keeps none is not made.
     if let Some(tapes) = location.tapes()
@@ -145,12 +136,12 @@ fn list(undo: &Undo, as_json: bool) -> Result<ExitCode> {
     if records.is_empty() {
         writeln!(std::io::stderr(), "no turn has changed files of this workspace")?;
     }
-    records.iter().try_for_each(|record| writeln!(out, "{}", view::row(record)))?;
+    records.iter().try_for_each(|record| writeln!(out, "{}", bub_undo::view::row(record)))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn confirm(plan: &[Step]) -> Result<bool> {
-    for line in view::exceptions(plan) {
+    for line in exceptions(plan) {
         writeln!(std::io::stderr(), "{line}")?;
     }
     let count = plan.iter().filter(|step| !matches!(step.outcome, Outcome::Skipped(_))).count();

@@ -29,7 +29,7 @@ impl Sandboxes {
         {
             return Arc::clone(sandbox);
         }
-        let sandbox = Arc::new(Sandbox::find(setting, &config.program));
+        let sandbox = Arc::new(Sandbox::find(setting, &config.program, Some(&config.cache_dir)));
         *found = Some((setting, Arc::clone(&sandbox)));
         sandbox
     }
@@ -37,6 +37,8 @@ impl Sandboxes {
     /// Removes what would be left behind.
     pub(super) fn close(&self) {
         self.private.clear();
+        // A control group is not empty while the thread that starts programs is in it.
+        bub_system::process::end_starter();
         *self.found.lock() = None;
     }
 }

@@ -118,10 +118,10 @@ pub(super) async fn consent(
             host.approvals.keep(open.iter().map(of_call), true);
             Ok(Some(word))
         }
+        // It was not offered, so it was not meant for this question.
+        ApprovalDecision::Rule if question.rules.is_empty() => Err((refused(&name), word)),
         ApprovalDecision::Rule => {
-            if !question.rules.is_empty()
-                && let Err(error) = host.rules.keep(&question.rules)
-            {
+            if let Err(error) = host.rules.keep(&question.rules) {
                 tracing::warn!("the call is made, but no rule is kept: {error:#}");
             }
             Ok(Some(word))

@@ -5,9 +5,10 @@ use crate::host::{Confined, runs_later};
 use crate::turn::Turn;
 use bub_config::Config;
 use bub_permissions::Grant;
-use bub_sandbox::{Backend, Confinement, Network, SOCKET_VARIABLES, Sandbox, Wrapped};
-use bub_system::process::Environment;
+use bub_sandbox::{Backend, Confinement, Network, SOCKET_VARIABLES, Sandbox};
+use bub_system::process::{Environment, Hooks};
 use bub_types::Error;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,7 +18,9 @@ const PROXY_VARIABLES: [&str; 3] = ["ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"];
 /// How a program is started.
 pub(super) struct Start {
     /// The words before its shell.
-    pub(super) wrapped: Wrapped,
+    pub(super) wrapper: Vec<OsString>,
+    /// What is done around its start.
+    pub(super) hooks: Hooks,
     pub(super) environment: Environment,
     /// What confines it; none: nothing does.
     pub(super) confined: Option<Confined>,
@@ -52,7 +55,8 @@ impl State {
     ) -> Result<Start, Error> {
         let config = &self.host.config;
         let environment = environment(config);
-        let outside = || Start { wrapped: Wrapped::default(), environment: environment.clone(), confined: None };
+        let outside =
+            || Start { wrapper: Vec::new(), hooks: Hooks::default(), environment: environment.clone(), confined: None };
         if is_free || turn.is_permitted_outside(&self.plugin.digest, command) {
             return Ok(outside());
         }
@@ -63,8 +67,8 @@ impl State {
                 false => Ok(outside()),
             };
         }
-        let given = self.program_network(turn, &Grant::PROCESS_SANDBOXED)?;
-        let confinement = confinement(turn, given.network())?;
+        let given = self.program_network(turn, &Grant::PROCESS_SANDBOXED);
+        let confinement = confinement(turn, given.network(sandbox.needs_socket())?)?;
         let wrapped = sandbox.wrap(&confinement, directory).map_err(|reason| {
             Error::denied(format!("{reason}; `[process] sandbox` of config.toml says what holds programs"))
         })?;
@@ -74,7 +78,14 @@ impl State {
         if confinement.network != Network::Free {
             dropped.extend(PROXY_VARIABLES);
         }
-        Ok(Start { wrapped, environment: environment.without(&dropped), confined: Some(confined) })
+        let variables = wrapped.variables.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+        let environment = environment.without(&dropped).with(variables);
+        Ok(Start {
+            wrapper: wrapped.words,
+            hooks: given.hooks(wrapped.preparation),
+            environment,
+            confined: Some(confined),
+        })
     }
 }
 

@@ -51,9 +51,9 @@ impl State {
             command,
             directory: &directory,
             environment: &start.environment,
-            wrapper: &start.wrapped.words,
+            wrapper: &start.wrapper,
         };
-        let program = self.host.processes.spawn(&program).map_err(into_error)?;
+        let program = self.host.processes.spawn_with(&program, start.hooks).map_err(into_error)?;
         let receipt = ProgramReceipt {
             turn: Arc::clone(turn),
             plugin: self.plugin.name.clone(),

@@ -137,7 +137,7 @@ pub(super) async fn build_prompt(turn: &Arc<Turn>) -> Result<Prompt, Failure> {
 /// The first plugin that answers. When none does, the terminal gets the prompt back, so that a host without a model
 /// can be tried; every other channel gets the error.
 pub(super) async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<String, Failure> {
-    if let Some(output) = hooks::run_model(turn, prompt).await? {
+    if let Some(output) = turn.output(prompt).await? {
         return Ok(output);
     }
     let failure = Failure::NoModel;

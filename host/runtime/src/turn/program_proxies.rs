@@ -6,7 +6,6 @@ use bub_egress::Destination;
 use bub_sandbox_proxy::Proxy;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 
 /// A plugin's proxy, and whether it is for a command that the owner typed.
@@ -35,23 +34,14 @@ impl Turn {
     }
 
     /// The proxy for programs of that plugin, started at the first of them.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be started.
     pub fn program_proxy(
         &self,
         plugin: &str,
         is_typed: bool,
-        start: impl FnOnce() -> io::Result<ProgramProxy>,
-    ) -> io::Result<Arc<ProgramProxy>> {
+        start: impl FnOnce() -> ProgramProxy,
+    ) -> Arc<ProgramProxy> {
         let mut proxies = self.program_proxies.0.lock();
-        let key = (plugin.to_owned(), is_typed);
-        if let Some(known) = proxies.get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        let started = Arc::new(start()?);
-        proxies.insert(key, Arc::clone(&started));
-        Ok(started)
+        let started = proxies.entry((plugin.to_owned(), is_typed)).or_insert_with(|| Arc::new(start()));
+        Arc::clone(started)
     }
 }

@@ -19,7 +19,7 @@ fn has(program: &str) -> bool {
 
 /// Runs a command as a sandbox would, but that this machine's loopback is not the sandbox's: `NO_PROXY` is left out.
 async fn run(proxy: &Proxy, program: &str, arguments: &[&str], directory: &Path) -> (bool, String) {
-    let port = Relay::new(proxy.socket()).start().unwrap();
+    let port = Relay::new(proxy.socket().unwrap()).start().unwrap();
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).stdin(Stdio::null()).env_remove("NO_PROXY").env_remove("no_proxy");
     let named = variables(port);
@@ -39,7 +39,7 @@ async fn curl_reaches_what_a_rule_names_by_every_kind_of_proxy() {
     let host = format!("127.0.0.1:{}", server.port);
     let (proxy, _) = start(Rules::new(&[&host, &format!("inner.test:{}", server.port)]));
     let directory = Path::new("/");
-    let port = Relay::new(proxy.socket()).start().unwrap();
+    let port = Relay::new(proxy.socket().unwrap()).start().unwrap();
     let (http, socks, socks_names) = (
         format!("http://127.0.0.1:{port}"),
         format!("socks5://127.0.0.1:{port}"),

@@ -149,7 +149,7 @@ async fn a_question_without_an_answer_ends_after_a_while() {
 async fn the_socket_is_private_and_everything_ends_with_the_proxy() {
     let port = echo().await;
     let (proxy, _) = start(Rules::new(&[&format!("127.0.0.1:{port}")]));
-    let socket = proxy.socket().to_owned();
+    let socket = proxy.socket().unwrap();
     let directory = socket.parent().unwrap().to_owned();
     assert_eq!(std::fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
     let mut tunnel = tunnel(&proxy, &format!("127.0.0.1:{port}")).await.unwrap();

@@ -14,7 +14,7 @@ async fn free_port() -> u16 {
 async fn connections_pass_through_with_the_end_of_each_direction() {
     let port = echo().await;
     let (proxy, rules) = start(Rules::new(&[&format!("127.0.0.1:{port}")]));
-    let relayed = Relay::new(proxy.socket()).start().unwrap();
+    let relayed = Relay::new(proxy.socket().unwrap()).start().unwrap();
     let mut stream = TcpStream::connect(("127.0.0.1", relayed)).await.unwrap();
     let request = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: x\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -38,7 +38,7 @@ async fn a_forwarded_port_without_a_rule_is_closed_without_a_word() {
     let (proxy, rules) = start(Rules::new(&[&format!("127.0.0.1:{port}")]));
     let inside = free_port().await;
     let destination = format!("127.0.0.1:{inside}");
-    Relay::new(proxy.socket()).forwarding([destination.clone()]).start().unwrap();
+    Relay::new(proxy.socket().unwrap()).forwarding([destination.clone()]).start().unwrap();
     // No rule names that port, so the connection is closed without a byte of the refusal.
     let mut refused = TcpStream::connect(&destination).await.unwrap();
     let mut said = Vec::new();
@@ -52,7 +52,7 @@ async fn a_forwarded_port_leads_to_the_port_of_the_machine() {
     let port = echo().await;
     let (proxy, rules) = start(Rules::new(&[&format!("[::ffff:127.0.0.1]:{port}")]));
     // Another address of the loopback stands for the sandbox: `::1` is free there.
-    Relay::new(proxy.socket()).forwarding([format!("127.0.0.1:{port}")]).start().unwrap();
+    Relay::new(proxy.socket().unwrap()).forwarding([format!("127.0.0.1:{port}")]).start().unwrap();
     let Ok(mut stream) = TcpStream::connect(("::1", port)).await else {
         println!("skipped: there is no IPv6 here");
         return;

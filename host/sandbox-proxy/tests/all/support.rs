@@ -116,13 +116,13 @@ pub fn start(rules: Rules) -> (Proxy, Arc<Rules>) {
 
 pub fn start_with(rules: Rules, limits: Limits) -> (Proxy, Arc<Rules>) {
     let rules = Arc::new(rules);
-    let proxy = Proxy::start(rules.clone(), Network::new(Names), limits).expect("it starts");
+    let proxy = Proxy::new(rules.clone(), Network::new(Names), limits);
     (proxy, rules)
 }
 
 /// A connection of a program.
 pub async fn program(proxy: &Proxy) -> UnixStream {
-    UnixStream::connect(proxy.socket()).await.expect("the proxy listens")
+    UnixStream::connect(proxy.socket().expect("a socket")).await.expect("the proxy listens")
 }
 
 /// What the proxy says until it ends the connection.

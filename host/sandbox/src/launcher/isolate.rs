@@ -76,7 +76,7 @@ fn last(confinement: &Confinement, plan: &Plan, entered: Entered, command: &[OsS
     landlock::restrict(confinement, plan, (entered.has_mounts, has_network))?;
     failed("filter system calls", system::install(&filter(has_network)))?;
     let mut started = match &confinement.network {
-        Network::Proxy { socket, loopback } if has_network => run::with_proxy(socket, loopback, command)?,
+        Network::Proxy { socket: Some(socket), loopback } if has_network => run::with_proxy(socket, loopback, command)?,
         Network::Proxy { .. } | Network::Off | Network::Free => run::plain(command)?,
     };
     if !entered.has_mounts {

@@ -42,7 +42,7 @@ pub(super) fn restrict(
     // Links at the top of the file system lead to `/usr`, which is listed.
     let mut all_read = read;
     all_read.push("/proc".into());
-    if let crate::confinement::Network::Proxy { socket, .. } = &confinement.network {
+    if let crate::confinement::Network::Proxy { socket: Some(socket), .. } = &confinement.network {
         all_read.push(socket.clone());
     }
     let rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort);

@@ -33,7 +33,11 @@ pub(super) fn with_proxy(socket: &Path, loopback: &[String], command: &[OsString
 ///
 /// It could not be started.
 pub(super) fn wait_for(command: &mut Command) -> Result<ExitCode, String> {
-    let status = command.status().map_err(|error| format!("the command cannot be started: {error}"))?;
+    let failed = |error| format!("the command cannot be started: {error}");
+    let mut child = command.spawn().map_err(failed)?;
+    // All processes of a sandbox are asked to end, and the command is to have time for it.
+    super::system::ignore_termination();
+    let status = child.wait().map_err(failed)?;
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(255);
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(255)))
 }

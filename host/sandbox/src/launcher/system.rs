@@ -114,6 +114,12 @@ pub(super) fn leave_terminal() -> io::Result<()> {
     outcome(unsafe { libc::setsid() })
 }
 
+/// From here on this process does not end when it is asked to.
+pub(super) fn ignore_termination() {
+    // SAFETY: the call takes numbers, and no handler of this process is replaced: it has none.
+    unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
+}
+
 /// Waits for the next child that ends, and returns its id and its exit code as shells have it. None: there is none.
 pub(super) fn wait() -> io::Result<Option<(i32, u8)>> {
     loop {

@@ -4,6 +4,7 @@ use super::child::Child;
 use super::error::{Error, Result};
 use super::group::Group;
 use super::program::{Program, ServerProgram};
+use super::starter::{Guard, Hooks};
 use super::state::ProcessState;
 use super::supervise::supervise;
 use super::terminate::terminate;
@@ -59,13 +60,22 @@ impl Processes {
     /// missing; [`Error::InvalidInput`] when the command is too long or has a zero byte; [`Error::Io`] when the system
     /// refuses.
     pub fn spawn(&self, program: &Program<'_>) -> Result<Child> {
+        self.spawn_with(program, Hooks::default())
+    }
+
+    /// The same with what is done around its start if it has a wrapper.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::spawn`], and [`Error::Io`] when one of the hooks fails.
+    pub fn spawn_with(&self, program: &Program<'_>, hooks: Hooks) -> Result<Child> {
         // Held throughout, so that two concurrent starts cannot both be the eighth.
         let mut states = self.states();
         forget(&mut states);
         admit(&states, program.session)?;
-        let (shell, output) = program.start()?;
+        let (shell, output, guard) = program.start(hooks)?;
         let is_confined = !program.wrapper.is_empty();
-        register(&mut states, (program.session, program.turn), is_confined, shell, output).map(Child::new)
+        register(&mut states, (program.session, program.turn), is_confined, (shell, output, guard)).map(Child::new)
     }
 
     /// Starts a server. It belongs to no session and no turn; what is kept of its output is its standard error.
@@ -83,7 +93,7 @@ impl Processes {
         let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(Error::Io { action: format!("start `{name}`"), source: io::ErrorKind::BrokenPipe.into() });
         };
-        let state = register(&mut states, (&session, ""), false, process, errors)?;
+        let state = register(&mut states, (&session, ""), false, (process, errors, Box::new(())))?;
         state.keep();
         Ok((state, input, output))
     }
@@ -144,8 +154,7 @@ fn register(
     states: &mut Vec<Arc<ProcessState>>,
     owner: (&str, &str),
     is_confined: bool,
-    process: Process,
-    output: Receiver,
+    (process, output, guard): (Process, Receiver, Guard),
 ) -> Result<Arc<ProcessState>> {
     let Some(group) = process.id().and_then(Group::led_by) else {
         return Err(Error::Io { action: "start a program".to_owned(), source: io::Error::other("it has no id") });
@@ -155,7 +164,7 @@ fn register(
     all.retain(|state| state.upgrade().is_some_and(|state| !state.is_over()));
     all.push(Arc::downgrade(&state));
     drop(all);
-    tokio::spawn(supervise(Arc::clone(&state), process, output));
+    tokio::spawn(supervise(Arc::clone(&state), process, output, guard));
     states.push(Arc::clone(&state));
     Ok(state)
 }

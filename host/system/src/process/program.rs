@@ -2,7 +2,7 @@
 
 use super::environment::Environment;
 use super::error::{Error, Result};
-use super::starter;
+use super::starter::{self, Guard, Hooks};
 use bub_types::text::escaped;
 use std::ffi::OsString;
 use std::io;
@@ -36,7 +36,7 @@ pub struct Program<'a> {
 
 impl Program<'_> {
     /// Starts it in its own process group, with empty standard input and one pipe for its output.
-    pub(super) fn start(&self) -> Result<(Child, Receiver)> {
+    pub(super) fn start(&self, hooks: Hooks) -> Result<(Child, Receiver, Guard)> {
         if self.command.contains('\0') {
             return Err(Error::InvalidInput("the command has a zero byte in it".to_owned()));
         }
@@ -44,13 +44,13 @@ impl Program<'_> {
         if !self.directory.is_dir() {
             return Err(Error::NotFound(format!("`{}` is no directory", self.directory.display())));
         }
-        if !self.wrapper.is_empty() {
-            return self.start_wrapped();
+        if let Some((wrapper, arguments)) = self.wrapper.split_first() {
+            return self.start_wrapped(wrapper, arguments, hooks);
         }
         let mut missing = io::Error::from(io::ErrorKind::NotFound);
         for shell in SHELLS {
             match self.start_with(shell) {
-                Ok(started) => return Ok(started),
+                Ok((child, output)) => return Ok((child, output, Box::new(()))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => missing = error,
                 Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
                     return Err(Error::InvalidInput(format!("a command of {} bytes is too long", self.command.len())));
@@ -69,15 +69,20 @@ impl Program<'_> {
     }
 
     /// Starts the wrapper with the shell that this machine has.
-    fn start_wrapped(&self) -> Result<(Child, Receiver)> {
-        let Some((program, arguments)) = self.wrapper.split_first() else { return self.start() };
+    fn start_wrapped(
+        &self,
+        wrapper: &OsString,
+        arguments: &[OsString],
+        hooks: Hooks,
+    ) -> Result<(Child, Receiver, Guard)> {
         let is_there = |shell: &&str| FOLDERS.iter().any(|folder| Path::new(folder).join(shell).exists());
         let shell = SHELLS.into_iter().find(is_there).unwrap_or("sh");
-        let mut command = Command::new(program);
+        let mut command = Command::new(wrapper);
         command.args(arguments).args([shell, "-c", self.command]);
         let outcome = self.prepare(&mut command).and_then(|output| {
             // A wrapper ends with the thread that started it, and threads of the runtime come and go.
-            Ok((starter::spawn(command)?, output))
+            let (child, guard) = starter::spawn(command, hooks)?;
+            Ok((child, output, guard))
         });
         outcome.map_err(|source| match source.kind() {
             io::ErrorKind::ArgumentListTooLong => {

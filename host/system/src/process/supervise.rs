@@ -1,5 +1,6 @@
 //! The supervisor task of a program: it reads the output, waits for the shell and reaps the group.
 
+use super::starter::Guard;
 use super::state::{Phase, ProcessState};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -28,7 +29,8 @@ const MAX_POLL: Duration = Duration::from_millis(500);
 const UNKNOWN_EXIT: i32 = 255;
 
 /// Supervises a program until its group is empty. Output is read throughout, since a full pipe would block the program.
-pub(super) async fn supervise(state: Arc<ProcessState>, mut shell: Child, pipe: Receiver) {
+/// The guard is dropped at its end.
+pub(super) async fn supervise(state: Arc<ProcessState>, mut shell: Child, pipe: Receiver, guard: Guard) {
     // If the runtime drops this task, the group is killed.
     let _last = Last(Arc::clone(&state));
     let mut output = Output { state: &state, pipe, buffer: vec![0; READ_BYTES], open: true };
@@ -54,6 +56,7 @@ pub(super) async fn supervise(state: Arc<ProcessState>, mut shell: Child, pipe: 
     }
     // A process that still holds the pipe has left the group; its output is ignored.
     state.group.reap_group();
+    drop(guard);
     state.close(code);
 }
 

@@ -253,7 +253,7 @@ impl RunningTurn<'_> {
             self.tell(said, Style::dim);
             return false;
         }
-        if super::undoing::parse(line).is_some() {
+        if bub_runtime::turn::UndoCommand::parse(line).is_some() {
             self.tell("type that when the turn is over", Style::dim);
             return false;
         }

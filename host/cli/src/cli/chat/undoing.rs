@@ -5,28 +5,10 @@ use super::super::tape::TapeLocation;
 use super::super::{prompt, undo};
 use anyhow::Result;
 use bub_runtime::host::Host;
+use bub_runtime::turn::UndoCommand;
 use bub_types::text::one_line;
 use bub_undo::Outcome;
 use std::sync::Arc;
-
-/// A command of the chat about the changes of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum UndoCommand {
-    Diff(Option<u64>),
-    Undo(Option<u64>),
-}
-
-/// The command in a line. Anything else that begins so, such as `,diff a b`, is for the shell.
-pub(super) fn parse(line: &str) -> Option<UndoCommand> {
-    let mut words = line.split_whitespace();
-    let (command, number) = (words.next()?, words.next());
-    let number = number.map(|number| number.parse().ok()).map_or(Some(None), |number| number.map(Some))?;
-    match (command, words.next()) {
-        (",diff", None) => Some(UndoCommand::Diff(number)),
-        (",undo", None) => Some(UndoCommand::Undo(number)),
-        _ => None,
-    }
-}
 
 /// Carries the command out between two turns.
 ///
@@ -41,7 +23,7 @@ pub(super) async fn run(host: &Arc<Host>, line: &str, style: Style) -> Result<()
 }
 
 async fn carry_out(host: &Arc<Host>, line: &str, style: Style) -> Result<()> {
-    let Some(command) = parse(line) else { return Ok(()) };
+    let Some(command) = UndoCommand::parse(line) else { return Ok(()) };
     let store = undo::open(&host.config, &host.workspace)?;
     let (UndoCommand::Diff(number) | UndoCommand::Undo(number)) = command;
     let record = undo::find(&store, number)?;
