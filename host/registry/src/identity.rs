@@ -37,6 +37,9 @@ pub struct TrustedIdentity {
     pub revoked: bool,
 }
 
+/// Reads the name and the version that a component itself has.
+pub type OwnIdentity<'a> = &'a dyn Fn(&[u8]) -> Result<(String, String)>;
+
 impl TrustedIdentity {
     fn rule(&self) -> Result<IdentityRule> {
         IdentityRule::new(&self.identity, &self.issuer)
@@ -164,7 +167,7 @@ impl Trust {
         signature: Option<&PluginSignature>,
         own_key: Option<&PublicKey>,
         moment: Moment,
-        stated: &dyn Fn(&[u8]) -> Result<(String, String)>,
+        stated: OwnIdentity<'_>,
     ) -> Result<Option<(Signer, Statement)>> {
         let bundle = match signature {
             Some(PluginSignature::Keyless(bundle)) => bundle,

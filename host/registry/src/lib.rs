@@ -39,7 +39,7 @@ pub use authentication::Credentials;
 pub use author::{Author, PluginSignature};
 pub use bub_sigstore::{Bundle, MAX_BUNDLE, TrustedRoot};
 pub use digest::Digest;
-pub use identity::{Sigstore, TrustedIdentity};
+pub use identity::{OwnIdentity, Sigstore, TrustedIdentity};
 pub use key::{PublicKey, SecretKey};
 pub use lock::{LOCK_FILE, Lock, Locked, Quarantined};
 pub use reference::{Host, Reference, Repository, SCHEME};
