@@ -56,7 +56,7 @@ impl Cleaner {
             self.latest = clipped(&one_line(&redacted), MAX);
             return &self.latest;
         };
-        if !known.as_ref().is_some_and(|known| *known.text == *text) {
+        if known.as_ref().is_none_or(|known| *known.text != *text) {
             let clean = clipped(&one_line(&(self.redact)(text)), MAX);
             *known = Some(Known { text: text.into(), clean: clean.into() });
         }
