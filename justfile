@@ -76,6 +76,11 @@ order:
     python3 host/cli/build/order.py target/release/bub-wasm > target/startup.ld
     mv target/startup.ld host/cli/build/startup.ld
 
+# Count the instructions that telemetry adds to a turn, in a release build; needs valgrind, Python and a C compiler.
+telemetry-cost *WITHOUT:
+    cargo build --release
+    python3 tests/telemetry_cost.py target/release/bub-wasm {{WITHOUT}}
+
 # Record the terminal session of the README from a release build; needs tmux.
 demo:
     cargo build --release

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod collector;
+mod commands;
 mod content;
 mod cost;
 mod official;

@@ -4,6 +4,7 @@ use super::elicitation::Elicitor;
 use bub_runtime::host::Host;
 use bub_runtime::imports::toolbox::DirectCall;
 use bub_runtime::turn::{Cancel, Listener};
+use bub_telemetry::TraceContext;
 use bub_types::Error;
 use rmcp::ErrorData;
 use rmcp::model::Extensions;
@@ -68,6 +69,8 @@ pub struct Work {
     pub cancel: Cancel,
     /// Asks the client's user, where the client can.
     pub elicitor: Option<Elicitor>,
+    /// The trace that the client has begun, as `_meta` says.
+    pub trace: Option<TraceContext>,
 }
 
 /// How a turn ended.

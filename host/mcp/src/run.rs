@@ -4,6 +4,7 @@ use super::connection::{Caller, Outcome, Work};
 use super::elicitation::Elicitor;
 use bub_runtime::imports::toolbox::DirectCall;
 use bub_runtime::turn::TurnEvent;
+use bub_telemetry::TraceContext;
 use bub_types::StreamEvent;
 use bub_types::text::{clipped, one_line};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -55,7 +56,9 @@ pub(crate) async fn run<C: Caller>(
         false => (None, None),
     };
     let Asked { session, taint, content, call } = asked;
-    let work = Work { session, taint, content, call, listener, cancel, elicitor: Elicitor::new(context) };
+    // The protocol has the header of the same name there, for transports without headers.
+    let trace = context.meta.get_traceparent().and_then(TraceContext::parse);
+    let work = Work { session, taint, content, call, listener, cancel, trace, elicitor: Elicitor::new(context) };
     let work = caller.run(work);
     tokio::pin!(work);
     let mut is_cancelled = false;

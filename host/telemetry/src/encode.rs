@@ -1,8 +1,10 @@
 //! Requests of OTLP: traces, logs and metrics, as version 1 of its Protocol Buffers defines them.
 
+use crate::callsite::{ROOT, Role};
 use crate::metric::{Number, Sample};
-use crate::protobuf::Message;
-use crate::record::{LogRecord, SpanRecord, Value, nanoseconds};
+use crate::protobuf::{Message, bytes_length, varint_length};
+use crate::queue::Waiting;
+use crate::record::{LogRecord, SpanRecord, Value, nanoseconds, values};
 use crate::settings::Settings;
 use crate::text::Cleaner;
 use tracing::Level;
@@ -23,9 +25,6 @@ const CUMULATIVE: u64 = 2;
 /// The flag of a span's flags that says that the flag about its parent has a meaning, and that flag.
 const HAS_IS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
-
-/// The attribute that is a list of texts by the conventions; here it has one.
-const LIST: &str = "gen_ai.response.finish_reasons";
 
 /// What all requests begin with.
 pub(crate) struct Encoder {
@@ -58,8 +57,13 @@ impl Encoder {
     }
 
     /// `ExportTraceServiceRequest`.
-    pub(crate) fn traces(&self, spans: &[SpanRecord], cleaner: &mut Cleaner) -> Vec<u8> {
-        self.request(|scope| spans.iter().for_each(|record| scope.message(2, |message| span(message, record, cleaner))))
+    pub(crate) fn traces(&self, waiting: &Waiting, cleaner: &mut Cleaner) -> Vec<u8> {
+        let mut name = String::new();
+        self.request(|scope| {
+            for (record, attributes) in waiting.spans() {
+                scope.message(2, |message| span(message, (record, attributes), cleaner, &mut name));
+            }
+        })
     }
 
     /// `ExportLogsServiceRequest`.
@@ -101,7 +105,7 @@ impl Encoder {
             Number::Whole(value) => point.chosen_fixed64(6, value.min(i64::MAX as u64)),
         }
         for (name, value) in &sample.labels {
-            cleaner.clean(value, |value| text(point, 7, name, value));
+            text(point, 7, name, cleaner.clean(value));
         }
     }
 
@@ -122,41 +126,55 @@ impl Encoder {
     }
 }
 
-/// A `Span`.
-fn span(message: &mut Message, record: &SpanRecord, cleaner: &mut Cleaner) {
-    let context = &record.context;
+/// A `Span`. `name` is for its name, so that there is room for the next one.
+fn span(message: &mut Message, (record, attributes): (&SpanRecord, &[u8]), cleaner: &mut Cleaner, name: &mut String) {
+    let (context, callsite) = (&record.context, record.callsite);
     message.bytes(1, &context.trace_id.to_be_bytes());
     message.bytes(2, &context.span_id.to_be_bytes());
     if record.parent != 0 {
         message.bytes(4, &record.parent.to_be_bytes());
     }
-    let name = match (record.text("otel.name"), record.text("hook"), record.text("plugin")) {
-        (Some(name), _, _) => name.to_owned(),
-        (None, Some(hook), Some(plugin)) => format!("{hook} {plugin}"),
-        _ => record.name.to_owned(),
-    };
-    cleaner.clean(&name, |name| message.bytes(5, name.as_bytes()));
-    let kind = match record.text("otel.kind") {
-        Some("client") => CLIENT,
-        _ if record.is_remote && record.name == "turn" => SERVER,
-        _ => INTERNAL,
-    };
+    let code_name = callsite.metadata.name();
+    let mut kind = if record.is_remote && code_name == ROOT { SERVER } else { INTERNAL };
+    let (mut own_name, mut hook, mut plugin, mut status, mut is_error) = (None, None, None, None, false);
+    for (index, value) in values(attributes) {
+        let Some(field) = callsite.fields.get(index) else { continue };
+        let text = match &value {
+            Value::Text(text) => Some(*text),
+            _ => None,
+        };
+        match field.role {
+            Role::Name => own_name = text,
+            Role::Status => status = text,
+            Role::Kind if text == Some("client") => kind = CLIENT,
+            Role::Kind | Role::Parent | Role::Hidden => {}
+            role => {
+                match role {
+                    Role::Hook => hook = text,
+                    Role::Plugin => plugin = text,
+                    Role::Error => is_error = true,
+                    _ => {}
+                }
+                attribute(message, &field.key, role, &value, cleaner);
+            }
+        }
+    }
+    name.clear();
+    match (own_name, hook, plugin) {
+        (Some(own), _, _) => name.push_str(own),
+        (None, Some(hook), Some(plugin)) => name.extend([hook, " ", plugin]),
+        _ => name.push_str(code_name),
+    }
+    message.bytes(5, cleaner.clean(name).as_bytes());
     message.number(6, kind);
     message.fixed64(7, record.start);
     message.fixed64(8, record.end);
-    for (at, (name, value)) in record.attributes.iter().enumerate() {
-        // A later value takes the place of an earlier one.
-        let is_replaced = record.attributes.iter().skip(at + 1).any(|(later, _)| later == name);
-        if !name.starts_with("otel.") && !is_replaced {
-            attribute(message, 9, name, value, cleaner);
-        }
-    }
-    if record.text("error.type").is_some() {
-        message.message(15, |status| {
-            if let Some(why) = record.text("otel.status") {
-                cleaner.clean(why, |why| status.bytes(2, why.as_bytes()));
+    if is_error {
+        message.message(15, |message| {
+            if let Some(why) = status {
+                message.bytes(2, cleaner.clean(why).as_bytes());
             }
-            status.number(3, ERROR);
+            message.number(3, ERROR);
         });
     }
     let sampled = 1;
@@ -175,7 +193,8 @@ fn log(message: &mut Message, line: &LogRecord, cleaner: &mut Cleaner) {
     };
     message.number(2, severity);
     message.bytes(3, name.as_bytes());
-    message.message(5, |body| cleaner.clean(&line.text, |text| body.chosen_bytes(1, text.as_bytes())));
+    let said = cleaner.clean(&line.text);
+    message.message(5, |body| body.chosen_bytes(1, said.as_bytes()));
     text(message, 6, "bub.module", line.target);
     if let Some(context) = &line.context {
         message.fixed32(8, u32::from(context.is_sampled));
@@ -185,23 +204,31 @@ fn log(message: &mut Message, line: &LogRecord, cleaner: &mut Cleaner) {
     message.fixed64(11, line.at);
 }
 
-/// A `KeyValue`.
-fn attribute(message: &mut Message, field: u64, name: &str, value: &Value, cleaner: &mut Cleaner) {
-    message.message(field, |pair| {
-        match name.contains('.') {
-            true => pair.bytes(1, name.as_bytes()),
-            false => pair.bytes(1, format!("bub.{name}").as_bytes()),
+/// An attribute of a span.
+fn attribute(message: &mut Message, key: &[u8], role: Role, value: &Value<'_>, cleaner: &mut Cleaner) {
+    const FIELD: u64 = 9;
+    match value {
+        Value::Text(text) => {
+            let clean = match role {
+                Role::Content => &cleaner.content(text),
+                _ => cleaner.clean(text),
+            };
+            let bytes = clean.as_bytes();
+            let one = bytes_length(bytes.len());
+            if role != Role::List {
+                return message.pair(FIELD, key, one, |any| any.chosen_bytes(1, bytes));
+            }
+            let array = bytes_length(one);
+            message.pair(FIELD, key, bytes_length(array), |any| {
+                any.message(5, |list| list.message(1, |any| any.chosen_bytes(1, bytes)));
+            });
         }
-        pair.message(2, |any| match value {
-            Value::Text(text) if name == LIST => any.message(5, |list| {
-                list.message(1, |any| cleaner.clean(text, |text| any.chosen_bytes(1, text.as_bytes())));
-            }),
-            Value::Text(text) => cleaner.attribute(name, text, |text| any.chosen_bytes(1, text.as_bytes())),
-            Value::Bool(value) => any.chosen_number(2, i64::from(*value)),
-            Value::Number(value) => any.chosen_number(3, *value),
-            Value::Float(value) => any.chosen_fixed64(4, value.to_bits()),
-        });
-    });
+        Value::Bool(value) => message.pair(FIELD, key, 2, |any| any.chosen_number(2, i64::from(*value))),
+        Value::Number(value) => {
+            message.pair(FIELD, key, 1 + varint_length(*value as u64), |any| any.chosen_number(3, *value));
+        }
+        Value::Float(value) => message.pair(FIELD, key, 9, |any| any.chosen_fixed64(4, value.to_bits())),
+    }
 }
 
 /// A `KeyValue` with a text.

@@ -2,11 +2,12 @@
 
 use crate::encode::Encoder;
 use crate::metric::Sample;
-use crate::queue::Queue;
+use crate::queue::{Queue, Waiting};
 use crate::request::{Collector, Refusal};
 use crate::settings::Settings;
 use crate::text::{Cleaner, Redact};
-use crate::{counts, ids, layer};
+use crate::{counts, ids, subscriber};
+use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ struct Shared {
 }
 
 impl Exporter {
-    /// Starts the thread, and lets the [`layer`](crate::layer) of the process make records. `redact` takes secrets out of
+    /// Starts the thread, and lets the [`subscriber`](crate::subscriber) of the process make records. `redact` takes secrets out of
     /// every text that is sent.
     ///
     /// # Errors
@@ -58,7 +59,7 @@ impl Exporter {
             let _ = ended.send(());
         };
         thread::Builder::new().name("telemetry".to_owned()).spawn(work).map_err(|error| error.to_string())?;
-        if !layer::switch_on(queue, sampler, logs) {
+        if !subscriber::switch_on(queue, sampler, logs) {
             shared.stop.notify_one();
             return Err("this process exports already".to_owned());
         }
@@ -77,7 +78,7 @@ impl Exporter {
 
     /// Sends what waits, within that time. Nothing is recorded from now on.
     pub fn finish(self, limit: Duration) {
-        layer::switch_off();
+        subscriber::switch_off();
         self.shared.stop.notify_one();
         // What a collector does not take in time is lost with the process.
         let _ = self.done.recv_timeout(limit);
@@ -87,7 +88,7 @@ impl Exporter {
 /// A request that is to be sent.
 struct Pending {
     kind: &'static str,
-    body: Vec<u8>,
+    body: Bytes,
     /// Spans or lines in it; metrics are not counted.
     records: u64,
     attempts: u32,
@@ -97,6 +98,9 @@ struct Worker {
     settings: Settings,
     collector: Collector,
     encoder: Encoder,
+    cleaner: Cleaner,
+    /// What was encoded last, whose memory is used again.
+    encoded: Waiting,
     shared: Arc<Shared>,
     pending: VecDeque<Pending>,
     /// The collector is left alone until then.
@@ -109,10 +113,13 @@ impl Worker {
     fn new(settings: Settings, collector: Collector, shared: Arc<Shared>) -> Self {
         let instance = format!("{:032x}", ids::trace_id());
         let encoder = Encoder::new(&settings, &instance);
+        let cleaner = Cleaner::new(shared.redact.lock().clone());
         Self {
             settings,
             collector,
             encoder,
+            cleaner,
+            encoded: Waiting::default(),
             shared,
             pending: VecDeque::new(),
             not_before: None,
@@ -141,27 +148,27 @@ impl Worker {
 
     /// Makes requests of what waits.
     fn encode(&mut self) {
-        let waiting = self.shared.queue.take();
-        let redact = self.shared.redact.lock().clone();
-        let mut cleaner = Cleaner::new(redact);
-        if !waiting.spans.is_empty() {
-            let body = self.encoder.traces(&waiting.spans, &mut cleaner);
-            self.add("traces", body, waiting.spans.len());
+        let waiting = self.shared.queue.take(std::mem::take(&mut self.encoded));
+        self.cleaner.redact_with(self.shared.redact.lock().clone());
+        if waiting.span_count() > 0 {
+            let body = self.encoder.traces(&waiting, &mut self.cleaner);
+            self.add("traces", body, waiting.span_count());
         }
         if !waiting.logs.is_empty() {
-            let body = self.encoder.logs(&waiting.logs, &mut cleaner);
+            let body = self.encoder.logs(&waiting.logs, &mut self.cleaner);
             self.add("logs", body, waiting.logs.len());
         }
         if !waiting.samples.is_empty() {
             // Later values contain what earlier ones have counted.
             self.pending.retain(|pending| pending.kind != "metrics");
-            let body = self.encoder.metrics(&waiting.samples, &mut cleaner);
+            let body = self.encoder.metrics(&waiting.samples, &mut self.cleaner);
             self.add("metrics", body, 0);
         }
+        self.encoded = waiting;
     }
 
     fn add(&mut self, kind: &'static str, body: Vec<u8>, records: usize) {
-        let records = records as u64;
+        let (body, records) = (Bytes::from(body), records as u64);
         self.pending.push_back(Pending { kind, body, records, attempts: 0 });
         let is_over = |pending: &VecDeque<Pending>| {
             pending.len() > MAX_PENDING

@@ -1,8 +1,9 @@
 //! Traces, metrics and logs of the program, by OTLP over HTTP.
 //!
-//! The crates of the program describe what they do by spans of `tracing`, and know nothing of OTLP. The layer of this
-//! crate makes records of these spans, of what is logged inside of them, and hands them to the exporter, a thread of its
-//! own with a bounded queue. Until [`Exporter::start`] is called, the layer asks for no span, and `tracing` makes none.
+//! The crates of the program describe what they do by spans of `tracing`, and know nothing of OTLP. The subscriber
+//! of this crate makes records of these spans and of what is logged inside of them, and hands them to the exporter, a
+//! thread of its own with a bounded queue. Until [`Exporter::start`] is called, it asks for no span, and `tracing` makes
+//! none.
 //!
 //! Which spans are exported, and what they are called, follows from their fields:
 //!
@@ -20,6 +21,8 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+#[cfg(feature = "otlp")]
+mod callsite;
 mod context;
 mod counts;
 #[cfg(feature = "otlp")]
@@ -28,8 +31,6 @@ mod encode;
 mod exporter;
 #[cfg(feature = "otlp")]
 mod ids;
-#[cfg(feature = "otlp")]
-mod layer;
 mod metric;
 #[cfg(feature = "otlp")]
 mod protobuf;
@@ -42,19 +43,25 @@ mod request;
 mod sampler;
 mod settings;
 #[cfg(feature = "otlp")]
+mod slab;
+#[cfg(feature = "otlp")]
+mod stack;
+#[cfg(feature = "otlp")]
+mod subscriber;
+#[cfg(feature = "otlp")]
 mod text;
 
 pub use context::TraceContext;
 pub use counts::{Counts, counts};
 #[cfg(feature = "otlp")]
 pub use exporter::Exporter;
-#[cfg(feature = "otlp")]
-pub use layer::layer;
 pub use metric::{Metric, Number, Sample};
 #[cfg(feature = "otlp")]
 pub use request::probe;
 pub use sampler::{Sampler, SamplerKind};
 pub use settings::Settings;
+#[cfg(feature = "otlp")]
+pub use subscriber::subscriber;
 
 /// The target of spans that are made for export alone. The log has the spans `turn` and `hook` without it.
 #[macro_export]
@@ -70,7 +77,7 @@ pub use tracing as __tracing;
 /// Whether spans are exported. What is only for export need not be computed otherwise.
 pub fn is_on() -> bool {
     #[cfg(feature = "otlp")]
-    return layer::is_on();
+    return subscriber::is_on();
     #[cfg(not(feature = "otlp"))]
     false
 }
@@ -78,7 +85,7 @@ pub fn is_on() -> bool {
 /// The span that this thread works in, as other programs are told of it.
 pub fn current() -> Option<TraceContext> {
     #[cfg(feature = "otlp")]
-    return layer::current();
+    return subscriber::current();
     #[cfg(not(feature = "otlp"))]
     None
 }

@@ -73,19 +73,31 @@ impl Message {
         // Most messages are shorter than 128 bytes, and their length has one byte.
         self.0.push(0);
         write(self);
-        let length = self.0.len() - begin - 1;
-        match u8::try_from(length) {
-            Ok(short) if short < 0x80 => {
-                if let Some(place) = self.0.get_mut(begin) {
-                    *place = short;
-                }
-            }
-            _ => {
-                let mut prefix = Message::default();
-                prefix.varint(length as u64);
-                drop(self.0.splice(begin..=begin, prefix.0));
-            }
+        let mut length = self.0.len() - begin - 1;
+        let more = varint_length(length as u64) - 1;
+        if more > 0 {
+            let end = self.0.len();
+            self.0.resize(end + more, 0);
+            self.0.copy_within(begin + 1..end, begin + 1 + more);
         }
+        for place in self.0.iter_mut().skip(begin).take(more) {
+            *place = length as u8 | 0x80;
+            length >>= 7;
+        }
+        if let Some(place) = self.0.get_mut(begin + more) {
+            *place = length as u8;
+        }
+    }
+
+    /// A `KeyValue`: its key as it is encoded, and its value, which has so many bytes.
+    pub(crate) fn pair(&mut self, field: u64, key: &[u8], length: usize, write: impl FnOnce(&mut Message)) {
+        let length = length as u64;
+        self.key(field, LENGTH);
+        self.varint(key.len() as u64 + 1 + varint_length(length) as u64 + length);
+        self.0.extend_from_slice(key);
+        self.key(2, LENGTH);
+        self.varint(length);
+        write(self);
     }
 
     fn key(&mut self, field: u64, kind: u64) {
@@ -99,4 +111,15 @@ impl Message {
         }
         self.0.push(value as u8);
     }
+}
+
+/// The bytes of a field whose number is below 16, with a value of so many bytes and their length.
+pub(crate) fn bytes_length(length: usize) -> usize {
+    1 + varint_length(length as u64) + length
+}
+
+/// The bytes of a number.
+pub(crate) fn varint_length(value: u64) -> usize {
+    // Seven bits a byte; 0 has one byte too.
+    (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }

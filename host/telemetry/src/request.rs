@@ -1,6 +1,7 @@
 //! One request to the collector.
 
 use crate::settings::Settings;
+use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode};
 use std::time::Duration;
@@ -28,7 +29,7 @@ pub(crate) struct Refusal {
 ///
 /// Why it does not.
 pub async fn probe(settings: &Settings) -> Result<(), String> {
-    Collector::new(settings)?.send("traces", Vec::new()).await.map_err(|refusal| refusal.why)
+    Collector::new(settings)?.send("traces", Bytes::new()).await.map_err(|refusal| refusal.why)
 }
 
 /// Sends requests to the collector.
@@ -64,7 +65,7 @@ impl Collector {
     }
 
     /// Sends a request of that kind: `traces`, `logs` or `metrics`.
-    pub(crate) async fn send(&self, kind: &str, body: Vec<u8>) -> Result<(), Refusal> {
+    pub(crate) async fn send(&self, kind: &str, body: Bytes) -> Result<(), Refusal> {
         let send = async {
             let url = format!("{}/v1/{kind}", self.endpoint);
             let response = self.client.post(url).headers(self.headers.clone()).body(body).send().await;

@@ -21,6 +21,10 @@ pub(super) enum Habit {
     Refuses(u16),
     /// It never answers.
     Hangs,
+    /// It takes it after three seconds.
+    Dawdles,
+    /// It takes it, with 10 MB of text.
+    Lectures,
     /// It answers without end.
     Floods,
 }
@@ -271,6 +275,13 @@ fn serve(connection: TcpStream, habit: Habit, kept: &Mutex<Vec<Received>>) {
                 // Comes back when the client hangs up.
                 let _ = reader.fill_buf();
                 return;
+            }
+            Habit::Dawdles => {
+                thread::sleep(Duration::from_secs(3));
+                "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_owned()
+            }
+            Habit::Lectures => {
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {0}\r\n\r\n{1}", 10 << 20, "x".repeat(10 << 20))
             }
             Habit::Floods => {
                 let _ = writer.write_all(b"HTTP/1.1 200 OK\r\n\r\n");

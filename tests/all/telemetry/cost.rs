@@ -5,8 +5,7 @@
 //! BUB_COST_PROGRAM=target/release/bub-wasm cargo test --test all -- telemetry::cost --ignored --nocapture
 //! ```
 //!
-//! valgrind, which counts instructions, cannot run the program: it compiles plugins in a child process by
-//! `/proc/self/exe`, which is valgrind's own file there.
+//! `just telemetry-cost` counts instructions, which do not depend on what else the machine does.
 
 use super::collector::Collector;
 use bub_tests::{Answer, Home, Server};

@@ -63,7 +63,7 @@ pub(super) fn start(verbose: u8, format: Format, has_page: bool) {
     });
     let log = tracing_subscriber::registry().with(lines.with_filter(filter)).with(page);
     #[cfg(feature = "otel")]
-    let log = log.with(bub_telemetry::layer());
+    let log = bub_telemetry::subscriber(log);
     log.init();
 }
 

@@ -87,7 +87,7 @@ impl Caller for TokenCaller {
     }
 
     async fn run(&self, work: Work) -> Result<Outcome, ErrorData> {
-        let Work { session, taint, content, call, listener, cancel, elicitor: _ } = work;
+        let Work { session, taint, content, call, listener, cancel, trace, elicitor: _ } = work;
         match &call {
             Some(call) => self.bearer.charge_bytes(&self.api, call.weight()).await.map_err(to_data)?,
             None => self.bearer.check_tokens(&self.api).await.map_err(to_data)?,
@@ -104,7 +104,7 @@ impl Caller for TokenCaller {
             lease: None,
             quota_account: Some(self.bearer.quota_account()),
             call,
-            trace: self.trace,
+            trace: self.trace.or(trace),
         };
         let reply = self.bearer.submit(&self.api, submission).await.map_err(to_data)?;
         let outcome = reply.outcome().await.ok_or_else(|| to_data(ApiError::stopping()))?;

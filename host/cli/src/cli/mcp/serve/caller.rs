@@ -84,7 +84,7 @@ impl Caller for LocalConnection {
     }
 
     async fn run(&self, work: Work) -> Result<Outcome, ErrorData> {
-        let Work { session, taint, content, call, listener, mut cancel, elicitor } = work;
+        let Work { session, taint, content, call, listener, mut cancel, trace, elicitor } = work;
         let queue = self.queue(&session);
         let _turn = tokio::select! {
             biased;
@@ -97,7 +97,8 @@ impl Caller for LocalConnection {
         let mut options = TurnOptions::new(cancel)
             .with_session(session.clone())
             .with_identity(Some(identity))
-            .with_channel(channel.clone());
+            .with_channel(channel.clone())
+            .with_trace(trace);
         if let Some(listener) = listener {
             options = options.with_listener(listener);
         }
