@@ -71,6 +71,6 @@ pub use subturn::Inner;
 pub use taint::{TAINTED, TaintOrigin, TaintSource};
 pub(crate) use tainting::TAINTED_MARK;
 pub use tainting::session_taint;
-pub use trail::{Making, TrailContext, TrailMessage};
+pub use trail::{Making, TrailCall, TrailContext, TrailFacts, TrailMessage, by_entry};
 pub use trailing::{TRAILS, by_plugin};
 pub use undoing::undo;
