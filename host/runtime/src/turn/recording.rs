@@ -9,6 +9,7 @@ use bub_tape::{Note, tape_name};
 use bub_types::is_ephemeral;
 use serde_json::Value;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 
@@ -69,9 +70,9 @@ impl Turn {
         };
         let (session, writer, runtime) = (&self.session_id, host.clone(), Handle::current());
         let (folder, ended) = (turn.folder.clone(), SystemTime::now());
-        let job = move || {
+        let job = move |is_discarded: &AtomicBool| {
             let (calls, objects) = collected.into_records();
-            write(&writer, &runtime, TurnRecord { calls, objects, ..turn }, ended);
+            write(&writer, &runtime, TurnRecord { calls, objects, ..turn }, (ended, is_discarded));
         };
         if !host.recordings.writer.is_started() {
             // An erasure of another process finds it from now on.
@@ -83,10 +84,11 @@ impl Turn {
     }
 }
 
-/// Writes a turn that has ended then.
-fn write(host: &Arc<Host>, runtime: &Handle, turn: TurnRecord, ended: SystemTime) {
+/// Writes a turn that has ended then, unless it is discarded.
+fn write(host: &Arc<Host>, runtime: &Handle, turn: TurnRecord, (ended, is_discarded): (SystemTime, &AtomicBool)) {
     let store = recordings(host);
     match store.write(turn, PROGRAM, &|text| host.config.redact(text)) {
+        Ok(written) if is_discarded.load(Ordering::SeqCst) => store.discard(&written),
         // Another process may have erased what the turn was about while it waited, and cannot know of it.
         Ok(written) if store.has_erased_since(ended) => {
             store.discard(&written);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes that wait to be written, at most.
@@ -23,7 +23,8 @@ const IDLE: Duration = Duration::from_millis(10);
 /// How long a turn waits for that.
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
-type Work = Box<dyn FnOnce() + Send>;
+/// What writes a turn. It is given whether the turn was discarded meanwhile.
+type Work = Box<dyn FnOnce(&AtomicBool) + Send>;
 
 /// The thread, started by the first turn.
 #[derive(Default)]
@@ -44,8 +45,10 @@ struct Queue {
 
 struct State {
     jobs: VecDeque<Job>,
-    /// The one that is being written.
-    current: Option<u64>,
+    /// The one that is being written: its number and its folder.
+    current: Option<(u64, String)>,
+    /// Whether that one was discarded.
+    is_discarded: Arc<AtomicBool>,
     /// What all of them hold.
     bytes: usize,
     /// The number of the latest job.
@@ -75,6 +78,7 @@ impl Default for State {
         Self {
             jobs: VecDeque::new(),
             current: None,
+            is_discarded: Arc::default(),
             bytes: 0,
             latest: 0,
             running: 0,
@@ -92,8 +96,8 @@ impl Writer {
     }
 
     /// Does the job, which holds that many bytes and writes to that folder, behind those before it. Returns whether there was
-    /// room for it.
-    pub fn submit(&self, folder: &str, bytes: usize, work: impl FnOnce() + Send + 'static) -> bool {
+    /// room for it. The job is given whether its folder was [discarded](Self::discard) since it began.
+    pub fn submit(&self, folder: &str, bytes: usize, work: impl FnOnce(&AtomicBool) + Send + 'static) -> bool {
         let job = Job {
             number: 0,
             folder: folder.to_owned(),
@@ -106,16 +110,16 @@ impl Writer {
         is_taken
     }
 
-    /// Drops the jobs of that folder that wait, and waits for one that is being written. Blocks the thread.
+    /// Drops the jobs of that folder that wait, and tells one that is being done. What it writes before it knows is to be
+    /// removed after this.
     pub fn discard(&self, folder: &str) {
         let mut state = self.queue.state.lock();
         let waiting = std::mem::take(&mut state.jobs);
         let (gone, left): (VecDeque<Job>, VecDeque<Job>) = waiting.into_iter().partition(|job| job.folder == folder);
         state.jobs = left;
         state.bytes -= gone.iter().map(|job| job.bytes).sum::<usize>();
-        let current = state.current;
-        while current.is_some() && state.current == current {
-            self.queue.written.wait(&mut state);
+        if state.current.as_ref().is_some_and(|(_, current)| current == folder) {
+            state.is_discarded.store(true, Ordering::SeqCst);
         }
     }
 
@@ -173,8 +177,10 @@ impl Queue {
                 Some(at) if at > Instant::now() => drop(self.changed.wait_until(&mut state, at)),
                 Some(_) => {
                     let Some(job) = state.jobs.pop_front() else { continue };
-                    state.current = Some(job.number);
-                    let work = AssertUnwindSafe(job.work);
+                    let is_discarded = Arc::<AtomicBool>::default();
+                    state.is_discarded = is_discarded.clone();
+                    state.current = Some((job.number, job.folder));
+                    let work = AssertUnwindSafe(|| (job.work)(&is_discarded));
                     // Without the thread those that wait for it would wait for ever.
                     if MutexGuard::unlocked(&mut state, || catch_unwind(work)).is_err() {
                         tracing::error!("a turn is not recorded: the program has an error");
@@ -192,7 +198,8 @@ impl State {
     /// Whether a job up to that number is not done.
     fn has_left(&self, number: u64) -> bool {
         let waiting = self.jobs.front().map(|job| job.number);
-        self.current.into_iter().chain(waiting).any(|left| left <= number)
+        let current = self.current.as_ref().map(|(number, _)| *number);
+        current.into_iter().chain(waiting).any(|left| left <= number)
     }
 
     /// When the next job is due; none: there is none.
