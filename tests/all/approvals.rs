@@ -11,18 +11,18 @@ use crate::serve::token_of;
 use crate::streams::Stream;
 
 /// A home whose owner is asked about everything.
-fn asking() -> Home {
+pub(crate) fn asking() -> Home {
     let home = home();
     home.configure("[policy]\napprove = \"ask\"\n");
     home
 }
 
 /// Without a model, the program does what the message says.
-fn serve(home: &Home) -> Serve<'_> {
+pub(crate) fn serve(home: &Home) -> Serve<'_> {
     Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]), &home.bub_home())
 }
 
-fn attend(serve: &Serve<'_>) -> Stream {
+pub(crate) fn attend(serve: &Serve<'_>) -> Stream {
     Stream::read(serve.ask("GET", "/v1/approvals/stream"))
 }
 
@@ -32,7 +32,7 @@ fn submit(serve: &Serve<'_>, session: &str, content: &str) -> TcpStream {
 
 /// The next list with that many questions.
 #[track_caller]
-fn questions(stream: &mut Stream, count: usize) -> Vec<Value> {
+pub(crate) fn questions(stream: &mut Stream, count: usize) -> Vec<Value> {
     loop {
         let event = stream.until("approvals");
         let list = event.data["approvals"].as_array().unwrap().clone();
@@ -42,7 +42,7 @@ fn questions(stream: &mut Stream, count: usize) -> Vec<Value> {
     }
 }
 
-fn decide(serve: &Serve<'_>, question: &Value, decision: &str) -> bub_tests::Said {
+pub(crate) fn decide(serve: &Serve<'_>, question: &Value, decision: &str) -> bub_tests::Said {
     let path = format!("/v1/approvals/{}", question["id"].as_str().unwrap());
     serve.ask("POST", &path).json(&json!({ "decision": decision })).send()
 }

@@ -1,6 +1,8 @@
 //! Receipts, chains, signed heads and witnesses, through the program.
 
+mod cose;
 mod legitimate;
+mod outside;
 mod served;
 mod witness;
 
@@ -35,14 +37,14 @@ fn is_tampered(home: &Home, with: &str) {
 }
 
 /// All receipts of a session, in order.
-fn receipts(home: &Home, session: &str) -> Vec<Value> {
+pub(crate) fn receipts(home: &Home, session: &str) -> Vec<Value> {
     let entries = tape::read(&home.sidecar_file(session, "receipts"));
     let all =
         entries.iter().flat_map(|entry| entry["payload"]["data"]["receipts"].as_array().cloned().unwrap_or_default());
     all.collect()
 }
 
-fn of_kind(receipts: &[Value], kind: &str) -> Vec<Value> {
+pub(crate) fn of_kind(receipts: &[Value], kind: &str) -> Vec<Value> {
     receipts.iter().filter(|receipt| receipt["kind"] == kind).cloned().collect()
 }
 

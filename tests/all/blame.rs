@@ -21,7 +21,7 @@ fn of_file(home: &Home, file: &str) -> Vec<Value> {
 }
 
 /// The spans cover the body without gaps, and each has a source.
-fn check(blame: &Value) {
+pub(crate) fn check(blame: &Value) {
     let body = blame["body"].as_str().expect("a body");
     let sources = blame["sources"].as_array().expect("sources").len() as u64;
     let mut end = 0;

@@ -40,7 +40,7 @@ fn a_link_logs_a_browser_in_once_and_the_login_ends_with_its_sign_out() {
     let serve = serve(&home, &model);
     let code = code(&home, &[]);
     let said = login(&serve, &json!({ "code": code }));
-    assert_eq!(said.ok()["scopes"], json!(["turns", "read", "admin"]));
+    assert_eq!(said.ok()["scopes"], json!(["turns", "read", "witness", "admin"]));
     let cookie = cookie(&said);
     let about = me(&serve, &cookie).ok();
     assert_eq!((about["name"].as_str(), about["principal"].as_str()), (Some("owner"), Some("owner")));

@@ -20,20 +20,20 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const SESSION: &str = "mcp:desk";
 
 /// A client that speaks lines of JSON.
-struct Client<'home> {
+pub(crate) struct Client<'home> {
     program: Started<'home>,
     last: u64,
 }
 
 /// `mcp serve` in that home.
-fn serving<'home>(home: &'home Home, more: &[&str]) -> Run<'home> {
+pub(crate) fn serving<'home>(home: &'home Home, more: &[&str]) -> Run<'home> {
     home.bub(["mcp", "serve", "--session", SESSION].into_iter().chain(more.iter().copied())).spoken_to()
 }
 
 impl<'home> Client<'home> {
     /// Starts the program, and begins.
     #[track_caller]
-    fn begin(run: Run<'home>) -> Self {
+    pub(crate) fn begin(run: Run<'home>) -> Self {
         Self::begin_with(run, &json!({}))
     }
 
@@ -61,7 +61,7 @@ impl<'home> Client<'home> {
 
     /// Sends a request, and waits for its answer.
     #[track_caller]
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.request(method, params);
         self.answer(id)
     }
@@ -103,7 +103,7 @@ impl<'home> Client<'home> {
 
     /// Closes its end, and waits for the program's.
     #[track_caller]
-    fn end(self) -> Finished {
+    pub(crate) fn end(self) -> Finished {
         let finished = self.program.finish();
         assert_eq!(finished.code, Some(0), "{finished}");
         messages(&finished.stdout);
@@ -127,7 +127,7 @@ fn messages(printed: &str) -> Vec<Value> {
 
 /// Whether a call went well, and its text.
 #[track_caller]
-fn result(answer: &Value) -> (bool, String) {
+pub(crate) fn result(answer: &Value) -> (bool, String) {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"));
     assert_eq!(result["content"].as_array().map(Vec::len), Some(1), "{answer}");

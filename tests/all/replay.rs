@@ -4,7 +4,9 @@ mod broken;
 mod evidence;
 mod kept;
 mod kinds;
+mod live;
 mod many;
+mod ways;
 pub(crate) mod with;
 
 use crate::home;

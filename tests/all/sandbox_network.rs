@@ -3,6 +3,7 @@
 mod packages;
 mod support;
 
+use crate::audit::{of_kind, receipts};
 use crate::home;
 use bub_tests::{Home, tape};
 use serde_json::{Value, json};
@@ -59,6 +60,13 @@ fn a_clean_turn_of_the_owner_reaches_the_hosts_of_rules_and_the_tape_says_so() {
             assert!(data["bytes"].as_u64().unwrap() >= 5, "{data}");
         }
         assert!(refused(&home).is_empty());
+        let receipts = receipts(&home, "cli:local");
+        let connections = of_kind(&receipts, "connection");
+        assert_eq!(connections.len(), 2, "{receipts:#?}");
+        for receipt in connections {
+            assert_eq!((&receipt["plugin"], &receipt["host"]), (&json!("shell"), &json!(web.host())), "{receipt}");
+            assert!(receipt["bytes"].as_u64() >= Some(5) && receipt["sent"].as_u64() > Some(0), "{receipt}");
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `why`: what decided about a tool call, whose text was in the conversation, and what would change the decision.
 
+mod answered;
+
 use crate::home;
 use bub_tests::{Answer, Home, Server, programs, tape};
 use serde_json::{Value, json};

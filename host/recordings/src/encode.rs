@@ -4,7 +4,7 @@
 //! manifest. The rest is a gzip stream, each line of which is an object.
 
 use super::manifest::{CallRow, Manifest};
-use super::objects::{Objects, canonical, digest};
+use super::objects::{Objects, Text, digest};
 use super::record::{CallRecord, Shared, TurnRecord};
 use super::{FORMAT, read};
 use flate2::Compression;
@@ -46,10 +46,8 @@ pub(crate) fn encode(turn: TurnRecord, program: &str, redact: &dyn Fn(&str) -> S
     let line = serde_json::to_string(&manifest)?;
     let name = digest(line.as_bytes());
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    for line in &encoder.objects.lines {
-        packed.write_all(line.as_bytes())?;
-        packed.write_all(b"\n")?;
-    }
+    // In one piece: the encoder clears its buffer for each.
+    packed.write_all(encoder.objects.lines.as_bytes())?;
     let packed = packed.finish()?;
     let mut bytes = format!("{} {FORMAT} {name} {}\n{line}\n", read::MAGIC, digest(&packed)).into_bytes();
     bytes.extend(packed);
@@ -59,12 +57,13 @@ pub(crate) fn encode(turn: TurnRecord, program: &str, redact: &dyn Fn(&str) -> S
 impl Encoder<'_> {
     /// The digest of the value without secrets; none if it is no value without them.
     fn add(&mut self, value: &Value) -> Option<String> {
-        let text = canonical(value);
-        let shown = (self.redact)(&text);
-        if shown == text {
-            return Some(self.objects.add(value));
+        let text = Text::of(value);
+        let shown = (self.redact)(&text.text);
+        if shown == text.text {
+            return Some(self.objects.add(value, &text));
         }
-        Some(self.objects.add(&serde_json::from_str(&shown).ok()?))
+        let value = serde_json::from_str(&shown).ok()?;
+        Some(self.objects.add(&value, &Text::of(&value)))
     }
 
     fn shared(&mut self, value: Shared) -> Option<String> {

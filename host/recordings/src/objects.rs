@@ -4,9 +4,13 @@ use bub_types::text::hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Strings of at least so many bytes are objects.
 const LONG: usize = 256;
+
+/// Bytes that are reserved for the text of a value without its long strings, at most.
+const MAX_RESERVED: usize = 16 << 10;
 
 /// The key of an object that stands for a string. No value of a plugin has it: they are folded only where it is absent.
 const REFERENCE: &str = "\u{1}sha256";
@@ -23,43 +27,60 @@ pub fn digest_of(value: &Value) -> String {
 
 /// The value as compact JSON with sorted keys.
 pub fn canonical(value: &Value) -> String {
-    let mut text = String::new();
-    write(value, &mut text, &mut |_, _| false);
-    text
+    Text::of(value).text
 }
 
-/// Writes the value with sorted keys. `folds` may write something else in place of a string.
-fn write(value: &Value, out: &mut String, folds: &mut impl FnMut(&str, &mut String) -> bool) {
-    match value {
-        Value::Object(map) => {
-            let mut pairs: Vec<(&String, &Value)> = map.iter().collect();
-            pairs.sort_unstable_by_key(|(key, _)| *key);
-            out.push('{');
-            for (at, (key, value)) in pairs.into_iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
+/// A value as compact JSON with sorted keys, and where its long strings stand.
+#[derive(Default)]
+pub(crate) struct Text {
+    pub(crate) text: String,
+    long: Vec<Range<usize>>,
+}
+
+impl Text {
+    pub(crate) fn of(value: &Value) -> Self {
+        let mut text = Self::default();
+        text.write(value);
+        text
+    }
+
+    fn write(&mut self, value: &Value) {
+        match value {
+            Value::Object(map) => {
+                let mut pairs: Vec<(&String, &Value)> = map.iter().collect();
+                pairs.sort_unstable_by_key(|(key, _)| *key);
+                self.text.push('{');
+                for (at, (key, value)) in pairs.into_iter().enumerate() {
+                    if at > 0 {
+                        self.text.push(',');
+                    }
+                    quote(key, &mut self.text);
+                    self.text.push(':');
+                    self.write(value);
                 }
-                quote(key, out);
-                out.push(':');
-                write(value, out, folds);
+                self.text.push('}');
             }
-            out.push('}');
-        }
-        Value::Array(values) => {
-            out.push('[');
-            for (at, value) in values.iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
+            Value::Array(values) => {
+                self.text.push('[');
+                for (at, value) in values.iter().enumerate() {
+                    if at > 0 {
+                        self.text.push(',');
+                    }
+                    self.write(value);
                 }
-                write(value, out, folds);
+                self.text.push(']');
             }
-            out.push(']');
+            Value::String(text) => {
+                let from = self.text.len();
+                quote(text, &mut self.text);
+                if text.len() >= LONG {
+                    self.long.push(from..self.text.len());
+                }
+            }
+            Value::Number(number) => self.text.push_str(number.as_str()),
+            Value::Bool(is) => self.text.push_str(if *is { "true" } else { "false" }),
+            Value::Null => self.text.push_str("null"),
         }
-        Value::String(text) if folds(text, out) => {}
-        Value::String(text) => quote(text, out),
-        Value::Number(number) => out.push_str(number.as_str()),
-        Value::Bool(is) => out.push_str(if *is { "true" } else { "false" }),
-        Value::Null => out.push_str("null"),
     }
 }
 
@@ -67,13 +88,19 @@ fn write(value: &Value, out: &mut String, folds: &mut impl FnMut(&str, &mut Stri
 fn quote(text: &str, out: &mut String) {
     out.reserve(text.len() + 2);
     out.push('"');
-    let mut from = 0;
-    for (at, byte) in text.bytes().enumerate() {
+    let (bytes, mut from, mut at) = (text.as_bytes(), 0, 0);
+    while at < bytes.len() {
+        if bytes[at..].first_chunk().is_some_and(|next| is_plain(*next)) {
+            at += 8;
+            continue;
+        }
+        let byte = bytes[at];
+        at += 1;
         if byte >= b' ' && byte != b'"' && byte != b'\\' {
             continue;
         }
-        out.push_str(&text[from..at]);
-        from = at + 1;
+        out.push_str(&text[from..at - 1]);
+        from = at;
         match byte {
             b'"' => out.push_str("\\\""),
             b'\\' => out.push_str("\\\\"),
@@ -92,39 +119,51 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The objects of a file that is written, in order.
+/// Whether none of the bytes needs an escape. One behind a byte that needs one may be counted with it.
+fn is_plain(bytes: [u8; 8]) -> bool {
+    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    let word = u64::from_ne_bytes(bytes);
+    // A byte is less than `limit` where the subtraction borrows; bytes that are not ASCII are greater.
+    let has_less = |word: u64, limit: u64| word.wrapping_sub(LOW * limit) & !word & HIGH != 0;
+    let has = |byte: u8| has_less(word ^ (LOW * u64::from(byte)), 1);
+    !has_less(word, u64::from(b' ')) && !has(b'"') && !has(b'\\')
+}
+
+/// The objects of a file that is written, one a line.
 #[derive(Default)]
 pub(crate) struct Objects {
-    pub(crate) lines: Vec<String>,
+    pub(crate) lines: String,
     places: HashSet<String>,
 }
 
 impl Objects {
-    /// Adds the value. Returns its digest.
-    pub(crate) fn add(&mut self, value: &Value) -> String {
-        let folds = !has_reference(value);
-        let mut line = String::new();
-        write(value, &mut line, &mut |text, out| {
-            let is_folded = folds && text.len() >= LONG;
-            if is_folded {
-                let mut quoted = String::new();
-                quote(text, &mut quoted);
-                let name = self.put(quoted);
-                out.push('{');
-                quote(REFERENCE, out);
-                out.push(':');
-                quote(&name, out);
-                out.push('}');
-            }
-            is_folded
-        });
-        self.put(line)
+    /// Adds a value, and its text. Returns its digest.
+    pub(crate) fn add(&mut self, value: &Value, text: &Text) -> String {
+        if text.long.is_empty() || has_reference(value) {
+            return self.put(&text.text);
+        }
+        let mut line = String::with_capacity(text.text.len().min(MAX_RESERVED));
+        let mut from = 0;
+        for long in &text.long {
+            let name = self.put(&text.text[long.clone()]);
+            line.push_str(&text.text[from..long.start]);
+            line.push('{');
+            quote(REFERENCE, &mut line);
+            line.push(':');
+            quote(&name, &mut line);
+            line.push('}');
+            from = long.end;
+        }
+        line.push_str(&text.text[from..]);
+        self.put(&line)
     }
 
-    fn put(&mut self, line: String) -> String {
+    fn put(&mut self, line: &str) -> String {
         let name = digest(line.as_bytes());
         if self.places.insert(name.clone()) {
-            self.lines.push(line);
+            self.lines.push_str(line);
+            self.lines.push('\n');
         }
         name
     }

@@ -16,6 +16,12 @@ use std::time::{Duration, SystemTime};
 /// The ending of files.
 const ENDING: &str = "rec";
 
+/// The file whose time says when something was erased last.
+const ERASED: &str = ".erased";
+
+/// The times of files lag behind the clock by as much.
+const CLOCK_STEP: Duration = Duration::from_millis(20);
+
 /// Bounds of what is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -65,6 +71,11 @@ impl Store {
     /// Those in that folder, which need not exist.
     pub fn new(dir: PathBuf) -> Self {
         Self { dir }
+    }
+
+    /// Makes the folder. If it cannot be made, writing a turn fails.
+    pub fn make_dir(&self) {
+        let _ = make_private_dir(&self.dir);
     }
 
     /// Writes a turn. Every text in it went through `redact`. A process that ends meanwhile leaves no file.
@@ -121,6 +132,33 @@ impl Store {
             }
         }
         left
+    }
+
+    /// Notes that something is being erased, before recordings are removed for it: a process that has recorded a turn and not
+    /// written it yet drops it.
+    ///
+    /// # Errors
+    ///
+    /// The note cannot be written.
+    pub fn note_erasure(&self) -> Result<()> {
+        let note = self.dir.join(ERASED);
+        if !self.dir.is_dir() {
+            return Ok(());
+        }
+        let written = Draft::new(&note, 0o600).and_then(Draft::publish);
+        written.with_context(|| format!("`{}` cannot be written", note.display()))
+    }
+
+    /// Whether something was erased since then.
+    pub fn has_erased_since(&self, since: SystemTime) -> bool {
+        let noted = self.dir.join(ERASED).metadata().and_then(|meta| meta.modified());
+        noted.is_ok_and(|noted| noted + CLOCK_STEP >= since)
+    }
+
+    /// Removes a recording that was written.
+    pub fn discard(&self, written: &Written) {
+        let Written { name, folder, file, bytes, .. } = written.clone();
+        remove(&Listed { name, folder, file, bytes });
     }
 
     /// Removes all recordings of a session, by the name of its tape. Returns their number.

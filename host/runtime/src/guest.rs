@@ -8,6 +8,7 @@ mod call;
 mod classify;
 pub mod completion;
 mod context;
+pub(crate) mod convert;
 mod determinism;
 pub mod handles;
 mod host_call_hook;

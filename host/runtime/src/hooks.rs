@@ -27,6 +27,7 @@ pub use channel::described;
 pub use channel::{Arrival, GuestChannel, Inbox, WebhookRequest, WebhookResponse, channels};
 pub use commands::run_command;
 pub use embed::{embed, embedder, embedding_name};
+pub(crate) use guest_call::{answered, given, list};
 pub use interceptors::{LlmVerdict, ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
 pub use model::{continue_prompt, run_model, system_prompt};
 pub use options::model_options;

@@ -74,7 +74,8 @@ fn about(api: &Api, bearer: &Bearer) -> Value {
     let host = api.gateway.host();
     let calls = CallScope::new(&host);
     let choice = SelectorChoice::configured(&host.config, "http");
-    let scopes = [Scope::Turns, Scope::Read, Scope::Admin].into_iter().filter(|scope| bearer.may(*scope));
+    let scopes =
+        [Scope::Turns, Scope::Read, Scope::Witness, Scope::Admin].into_iter().filter(|scope| bearer.may(*scope));
     json!({
         "name": bearer.name,
         "scopes": scopes.map(Scope::name).collect::<Vec<_>>(),

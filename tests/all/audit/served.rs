@@ -40,6 +40,8 @@ fn a_serve_witnesses_the_heads_of_another_home_and_knows_the_end_that_was_cut_of
     let (witness, own, model) = (home(), home(), echo());
     let token = token_of(&witness, "own", "anonymous", "\"witness\"", "");
     let serve = serve(&witness, &model);
+    let about = serve.strange("GET", "/v1/me").token(&token).send();
+    assert_eq!(about.ok()["scopes"], serde_json::json!(["witness"]));
     let url = witnessed_by(&own, &base(&serve), &token);
     own.run(["one"]).finish().answers();
     assert_eq!(list(&witness, "own"), heads(&own));

@@ -1,12 +1,14 @@
 //! What recordings hold, and for how long.
 
 use super::{are_identical, files, recording, replay};
-use bub_tests::{Answer, Server, programs};
+use bub_tests::{Answer, Gate, Serve, Server, programs};
 use flate2::read::GzDecoder;
+use serde_json::json;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// All text of a recording.
 fn text(file: &Path) -> String {
@@ -83,6 +85,36 @@ fn an_erased_text_is_in_no_recording() {
     let left = files(&home);
     assert!(left.iter().all(|file| !text(file).contains("ECHO:the door code is 4711")), "{left:?}");
     assert!(left.iter().any(|file| text(file).contains("nothing")), "others stay");
+}
+
+#[test]
+fn turns_that_wait_to_be_written_are_erased_and_reset_too_and_others_are_written_at_the_end() {
+    let home = recording();
+    let gate = Arc::new(Gate::default());
+    let held = gate.clone();
+    let model = Server::ruled(move |request| match request.last_content().ends_with("slow") {
+        true => Answer::gated("so ", &held, "far"),
+        false => Answer::text("the door code is 4711"),
+    });
+    let serve = Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]).model(&model), &home.bub_home());
+    let turn = |session: &str, content: &str| {
+        serve.post("/v1/turns", &json!({ "content": content, "session_id": session }));
+    };
+    std::thread::scope(|scope| {
+        // While one runs, those that have ended wait.
+        let slow = scope.spawn(|| turn("slow", "slow"));
+        model.wait_for(1);
+        turn("a", "tell");
+        turn("b", "tell");
+        turn("b", ",tape.reset");
+        home.bub(["tape", "erase", "a", "--text", "4711", "--yes"]).finish().answers();
+        gate.open();
+        slow.join().expect("it is answered");
+    });
+    serve.end();
+    let left: Vec<String> = files(&home).iter().map(|file| text(file)).collect();
+    assert!(left.iter().all(|text| !text.contains("4711")), "{left:?}");
+    assert!(left.iter().any(|text| text.contains("slow")), "{left:?}");
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use crate::figure::{Samples, line, time};
 use crate::host::{home, said};
-use bub_config::{Config, RecordMode};
+use bub_config::{Config, DEFAULT_MODEL, RecordMode};
 use bub_model::{Secret, Settings};
 use bub_runtime::host::Host;
 use bub_tests::{Answer, Server};
-use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,29 +21,28 @@ const MAX_TIME: Duration = Duration::from_secs(30);
 /// How much longer a turn may take with recording, in percent.
 const TARGET: f64 = 5.0;
 
-/// The time until a model answers, in the second part.
-const THINKS: Duration = Duration::from_millis(100);
+/// The time until a model answers, in the second part: less than any real one takes.
+const THINKS: Duration = Duration::from_millis(50);
+
+/// Turns after each of which the writing is waited for, so that its processor time is that of the turn.
+const ALONE: usize = 50;
 
 pub async fn figures() {
-    pairs("agent turn, model on loopback", PAIRS, Duration::ZERO).await;
-    pairs("  the same, a model that thinks for 100 ms", PAIRS / 8, THINKS).await;
+    pairs("turn, offline model, at once", PAIRS, None).await;
+    pairs("  the same, a model that thinks for 50 ms", PAIRS / 8, Some(THINKS)).await;
 }
 
-async fn pairs(name: &str, count: usize, thinks: Duration) {
+/// Turns of two hosts, one of which records: their latency back to back, and the processor time of each, writing included.
+async fn pairs(name: &str, count: usize, thinks: Option<Duration>) {
     let home = home();
-    fs::write(home.workspace().join("notes.txt"), "a line\n".repeat(50)).expect("a file");
-    let server = Server::ruled(move |request| {
-        std::thread::sleep(thinks);
-        let messages = request.messages();
-        match messages.last().is_some_and(|last| last["role"] == "tool") {
-            true => Answer::text("hello"),
-            false => Answer::tool_call("fs_read", r#"{"path":"notes.txt"}"#),
-        }
+    let server = Server::ruled(move |_| {
+        std::thread::sleep(thinks.unwrap_or_default());
+        Answer::text("hello")
     });
     let mut hosts = Vec::new();
     for mode in [RecordMode::Off, RecordMode::All] {
         let mut config = Config::load(Some(&home.bub_home())).expect("an empty configuration");
-        config.model = Settings::new("openai:fake-model");
+        config.model = Settings::new(if thinks.is_some() { "openai:fake-model" } else { DEFAULT_MODEL });
         config.model.api_key = Some(Secret::new("sk-fake"));
         config.model.api_base = Some(server.base());
         config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
@@ -54,28 +52,36 @@ async fn pairs(name: &str, count: usize, thinks: Duration) {
         );
     }
     let (mut took, mut busy) = ([Vec::new(), Vec::new()], [Duration::ZERO; 2]);
-    let begun = Instant::now();
-    for pair in 0..WARM_UP.min(count) + count {
+    let (begun, warm_up) = (Instant::now(), WARM_UP.min(count));
+    for pair in 0..warm_up + count {
         if took[0].len() >= count / 10 && begun.elapsed() > MAX_TIME {
             break;
         }
         // Which of the two is first changes, so that neither is always the one after the other.
         for turn in 0..2 {
             let which = (pair + turn) % 2;
-            let (latency, processor) = one(&hosts[which], &format!("bench:{which}:{pair}")).await;
-            if pair >= WARM_UP.min(count) || begun.elapsed() > MAX_TIME {
+            let latency = one(&hosts[which], which, pair).await;
+            if pair >= warm_up {
                 took[which].push(latency);
-                busy[which] += processor;
             }
         }
     }
-    let pairs = u32::try_from(took[0].len()).unwrap_or(1);
+    let alone = ALONE.min(count);
+    for number in 0..alone {
+        for (which, host) in hosts.iter().enumerate() {
+            rest(host).await;
+            let before = processor_time();
+            one(host, which, PAIRS * 10 + number).await;
+            rest(host).await;
+            busy[which] += processor_time().saturating_sub(before);
+        }
+    }
     let [off, all] = took.map(Samples::new);
     off.print(&format!("{name}, not recorded"), None);
     all.print(&format!("{name}, recorded"), None);
     let more = (all.median().as_secs_f64() / off.median().as_secs_f64() - 1.0) * 100.0;
     line("  longer", &format!("{more:.1} %"), "", Some((format!("{TARGET:.0} %"), more <= TARGET)));
-    let each = busy.map(|busy| busy / pairs);
+    let each = busy.map(|busy| busy / u32::try_from(alone).unwrap_or(1));
     line("  processor time, not recorded", &time(each[0]), "", None);
     line("  processor time, recorded and written", &time(each[1]), "", None);
     for host in hosts {
@@ -83,14 +89,17 @@ async fn pairs(name: &str, count: usize, thinks: Duration) {
     }
 }
 
-/// The latency of a turn, and the time of all threads until it is recorded.
-async fn one(host: &Arc<Host>, session: &str) -> (Duration, Duration) {
-    let (begun, before) = (Instant::now(), processor_time());
-    assert_eq!(said(host, session).await, "hello");
-    let latency = begun.elapsed();
+/// The latency of a turn of one of the sessions, each of which has ten turns.
+async fn one(host: &Arc<Host>, which: usize, number: usize) -> Duration {
+    let begun = Instant::now();
+    assert!(!said(host, &format!("bench:{which}:{}", number / 10)).await.is_empty());
+    begun.elapsed()
+}
+
+/// Waits until all is done and written.
+async fn rest(host: &Arc<Host>) {
     host.rest().await;
     host.flush_recordings().await;
-    (latency, processor_time().saturating_sub(before))
 }
 
 /// What all threads of this process have computed so far.

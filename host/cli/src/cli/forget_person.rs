@@ -126,6 +126,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         false => Some(export::write(arguments.export.as_deref(), person, &found, &rows)?),
     };
     failpoint::point("forget.exported");
+    recordings.note_erasure()?;
     recordings.remove_with(&texts);
     for found in found.tapes.iter().filter(|found| found.entries() > 0) {
         recordings.remove_folder(family(found.tape.name()));

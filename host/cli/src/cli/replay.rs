@@ -4,6 +4,7 @@ mod compare;
 mod components;
 mod list;
 pub(super) mod new_version;
+mod live;
 mod play;
 mod stage;
 mod turn;
@@ -16,6 +17,7 @@ use bub_recordings::{Listed, RecordingHeader, Store};
 use bub_runtime::plugin;
 use bub_types::text::one_line;
 use components::Components;
+use live::Live;
 use serde_json::{Value, json};
 use stage::Stages;
 use std::collections::BTreeMap;
@@ -41,6 +43,12 @@ pub(super) struct Arguments {
     /// Put another version of a plugin in, and show what would have been otherwise
     #[arg(long, value_name = "PLUGIN=FILE", conflicts_with = "list")]
     with: Vec<String>,
+    /// Ask the configured model what was not asked then; each such call costs what a model call costs
+    #[arg(long, requires = "with")]
+    live: bool,
+    /// Ask it at most N times
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "live")]
+    live_calls: usize,
     /// List the recorded turns, and make none again
     #[arg(long)]
     list: bool,
@@ -56,10 +64,11 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     }
     let recordings = chosen(&store, arguments)?;
     let exchanged = exchanged(&arguments.with)?;
+    let live = arguments.live.then(|| Live::new(&config, arguments.live_calls)).transpose()?;
     let mut stages = Stages::new(&config, Components::find(&config, workspace), exchanged);
     let hush = log::mute();
     if !arguments.with.is_empty() {
-        return replay_with(&mut stages, &recordings, arguments.json).await;
+        return replay_with(&mut stages, &recordings, live.as_ref(), arguments.json).await;
     }
     let mut out = std::io::stdout().lock();
     let (mut shown, mut failed) = (Vec::new(), 0);
@@ -83,19 +92,30 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 }
 
 /// Makes the turns again with other versions of plugins, and prints what would have been otherwise.
-async fn replay_with(stages: &mut Stages<'_>, recordings: &[Listed], as_json: bool) -> Result<ExitCode> {
+async fn replay_with(
+    stages: &mut Stages<'_>,
+    recordings: &[Listed],
+    live: Option<&Live>,
+    as_json: bool,
+) -> Result<ExitCode> {
     let mut all = Vec::new();
     for recording in recordings {
-        all.push((recording, with::replay(stages, recording).await));
+        all.push((recording, with::replay(stages, recording, live).await));
     }
     stages.close().await;
     let mut out = std::io::stdout().lock();
     match as_json {
         true => {
             let turns: Vec<Value> = all.iter().map(|(listed, changes)| changes.to_json(listed)).collect();
-            writeln!(out, "{}", text::json(&json!({ "turns": turns })))?;
+            let live = live.map(Live::to_json);
+            writeln!(out, "{}", text::json(&json!({ "turns": turns, "live": live })))?;
         }
-        false => with::print(&mut out, &all)?,
+        false => {
+            with::print(&mut out, &all)?;
+            if let Some(live) = live {
+                writeln!(out, "{live}")?;
+            }
+        }
     }
     let is_same = all.iter().all(|(_, changes)| changes.is_empty());
     Ok(if is_same { ExitCode::SUCCESS } else { ExitCode::FAILURE })

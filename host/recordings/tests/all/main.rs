@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 const SECRET: &str = "sk-of-the-test";
@@ -184,6 +184,19 @@ fn recordings_with_an_erased_text_are_removed_and_those_of_a_session() {
     assert_eq!(only(&store).folder, "tape__two");
     assert_eq!(store.remove_folder("tape__one"), 0);
     assert_eq!(store.remove_folder("tape__two"), 1);
+}
+
+#[test]
+fn an_erasure_is_known_to_those_who_have_begun_before() {
+    let (_dir, store) = store();
+    let began = SystemTime::now();
+    assert!(!store.has_erased_since(began));
+    store.write(turn("chat:1", 0), "0.1.0", &as_it_is).expect("it is written");
+    store.note_erasure().expect("it is noted");
+    assert!(store.has_erased_since(began));
+    assert!(!store.has_erased_since(SystemTime::now() + Duration::from_secs(1)));
+    // It is no recording.
+    assert_eq!(only(&store).folder, "tape__one");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! `wasi::recorded_http`, clocks and random numbers in `determinism`.
 
 mod crosses;
+mod live;
 mod of_plugin;
 mod of_tape;
 mod of_turn;
@@ -27,10 +28,14 @@ pub(super) struct Imported<'a>(pub(super) &'a mut State);
 
 impl Imported<'_> {
     /// The recorded answer, in a playback.
-    fn play<T: Crosses>(&mut self, function: &str, arguments: &[Value]) -> Result<Option<T>> {
-        let recording = &self.0.recording;
-        if !recording.is_playback() {
+    async fn play<T: Crosses>(&mut self, function: &str, arguments: &[Value]) -> Result<Option<T>> {
+        if !self.0.recording.is_playback() {
             return Ok(None);
+        }
+        let recording = self.0.recording.clone();
+        if let Some(live) = recording.live(function, arguments) {
+            // Boxed, because few calls are such ones.
+            Box::pin(live::ask(&live, &recording, arguments)).await;
         }
         // A function without a result, or without one there, needs no recorded answer.
         let answer = recording.answer(function, arguments).unwrap_or_default();
@@ -65,7 +70,7 @@ macro_rules! imported {
                     vec![$(<$ty as Crosses>::shown($argument)),*]
                 };
                 if self.0.recording.is_playback() {
-                    if let Some(answer) = self.play::<$answer>(FUNCTION, &shown(&given))? {
+                    if let Some(answer) = self.play::<$answer>(FUNCTION, &shown(&given)).await? {
                         return Ok(answer);
                     }
                 }

@@ -1,9 +1,11 @@
 //! A selection as messages, and what of it a model would not take.
 
+use super::view::SelectionTrace;
 use bub_tape::{Entry, Renderer, json};
 use bub_types::text::one_line;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The selection that a selector has made of a view.
@@ -12,6 +14,8 @@ pub struct Selected {
     pub by: String,
     /// The selected messages.
     pub selection: Selection,
+    /// What it was shown, if it is a plugin.
+    pub(crate) trace: Option<Arc<SelectionTrace>>,
     /// How long selecting took.
     pub took: Duration,
     /// Units; of a plugin.

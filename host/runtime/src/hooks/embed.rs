@@ -5,6 +5,7 @@ use super::{call_one, report_failure};
 use crate::error::Failure;
 use crate::guest::CallContext;
 use crate::guest::bindings::model_exports::embedder::Purpose;
+use crate::plugin::recording::copied;
 use crate::plugin::{Plugin, contract};
 use crate::turn::Turn;
 use bub_model::check_vectors;
@@ -13,6 +14,8 @@ use bub_types::text::one_line;
 use std::sync::Arc;
 
 const HOOK: Hook = Hook::Embedder;
+
+copied!(Purpose);
 
 /// The longest name of a model.
 const MAX_NAME: usize = 200;

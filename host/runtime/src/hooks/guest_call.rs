@@ -6,6 +6,8 @@ use crate::guest::State;
 use crate::guest::handles::TurnHandle;
 use crate::plugin::quarantine::RecordGuard;
 use crate::turn::Turn;
+use serde::Serialize;
+use serde_json::Value;
 use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::Resource;
@@ -32,10 +34,10 @@ macro_rules! guest_call {
     };
     ($interface:ident.$call:ident($($argument:expr),*), $answer:ident => $made:expr) => {
         crate::hooks::guest_call::guest_closure(|guest_call| Box::pin(async move {
-            let given = crate::hooks::guest_call::given!(guest_call, $($argument),*);
+            let given = crate::hooks::given!(guest_call.store.data().recorder, $($argument),*);
             let guest = guest_call.exports.$interface(guest_call.store, &guest_call.instance)?;
             let $answer = guest.$call(&mut *guest_call.store, $($argument),*).await?;
-            guest_call.store.data().recorder.answered(|| serde_json::json!(&$answer));
+            crate::hooks::answered!(guest_call.store.data().recorder, &$answer);
             crate::hooks::guest_call::unless_broken(given, $made)
         }))
     };
@@ -44,11 +46,11 @@ macro_rules! guest_call {
     };
     ($turn:expr; $interface:ident.$call:ident($($argument:expr),*), $answer:ident => $made:expr) => {
         crate::hooks::guest_call::guest_closure(|guest_call| Box::pin(async move {
-            let given = crate::hooks::guest_call::given!(guest_call, $($argument),*);
+            let given = crate::hooks::given!(guest_call.store.data().recorder, $($argument),*);
             let guest = guest_call.exports.$interface(guest_call.store, &guest_call.instance)?;
             let handle = crate::hooks::guest_call::push_turn_handle(guest_call.store, $turn)?;
             let $answer = guest.$call(&mut *guest_call.store, handle, $($argument),*).await?;
-            guest_call.store.data().recorder.answered(|| serde_json::json!(&$answer));
+            crate::hooks::answered!(guest_call.store.data().recorder, &$answer);
             crate::hooks::guest_call::unless_broken(given, $made)
         }))
     };
@@ -56,14 +58,39 @@ macro_rules! guest_call {
 
 pub(super) use guest_call;
 
-/// Records the arguments as JSON for a crash report, without the turn handle.
+/// Records the arguments, without the turn handle: as JSON for a crash report, and for the recording of a turn as copies.
 macro_rules! given {
-    ($guest_call:expr, $($argument:expr),*) => {
-        $guest_call.store.data().recorder.record(|| serde_json::json!([$(&$argument),*]))
-    };
+    ($recorder:expr, $($argument:expr),*) => {{
+        let recorder = &$recorder;
+        if recorder.is_late() {
+            let kept = ($(crate::plugin::recording::Owned::owned(&$argument),)*);
+            let weight = crate::plugin::recording::length(&kept);
+            recorder.recording().arguments_late(weight, move || crate::hooks::list(&kept));
+        }
+        recorder.record(|| serde_json::json!([$(&$argument),*]))
+    }};
 }
 
-pub(crate) use given;
+/// Records what an export returned, in the same way.
+macro_rules! answered {
+    ($recorder:expr, $answer:expr) => {{
+        let recorder = &$recorder;
+        match recorder.is_late() {
+            true => recorder.recording().answered_late(crate::plugin::recording::Owned::owned(&$answer)),
+            false => recorder.answered(|| serde_json::json!($answer)),
+        }
+    }};
+}
+
+pub(crate) use {answered, given};
+
+/// The arguments as JSON: a tuple, of which that of none is no list by itself.
+pub(crate) fn list(arguments: &impl Serialize) -> Value {
+    match serde_json::to_value(arguments).unwrap_or_default() {
+        Value::Null => Value::Array(Vec::new()),
+        list => list,
+    }
+}
 
 /// Discards the recorded arguments unless the call ended in a fault.
 pub(super) fn unless_broken<T, F: FnOnce() -> serde_json::Value>(

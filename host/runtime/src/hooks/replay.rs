@@ -123,7 +123,7 @@ async fn in_turn(
             let (sender, mut events) = mpsc::channel(64);
             // Without a reader the guest would wait for ever.
             tokio::spawn(async move { while events.recv().await.is_some() {} });
-            chat::ask_provider(turn, 0, plugin, &request, sender).await.err().map(Failure::Refused)
+            chat::ask_provider(turn, 0, plugin, &Arc::new(request), sender).await.err().map(Failure::Refused)
         }
         call => return outside(&turn.scope.clone(), call, told).await,
     })

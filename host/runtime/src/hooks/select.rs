@@ -1,6 +1,6 @@
 //! The hook `selector`: who selects, and what holds when they cannot.
 
-use super::guest_call::unless_broken;
+use super::guest_call::{answered, unless_broken};
 use super::model::warn_fallback;
 use super::{call_one, notify_observers, report_failure};
 use crate::error::Failure;
@@ -83,7 +83,8 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
     if chosen == Some(SIMPLE) {
         let began = Instant::now();
         let selection = view.own().await?;
-        return Ok(Selected { by: SIMPLE.to_owned(), selection, took: began.elapsed(), fuel: 0, fallback: None });
+        let took = began.elapsed();
+        return Ok(Selected { by: SIMPLE.to_owned(), selection, trace: None, took, fuel: 0, fallback: None });
     }
     let context = CallContext::inside(HOOK, turn, depth);
     turn.passes_over_ungranted(HOOK);
@@ -147,8 +148,8 @@ async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, context: &CallContext, view
             recording.arguments(&Arc::new(serde_json::json!([])));
             let guest = guest_call.exports.selector(guest_call.store, &guest_call.instance)?;
             let handle = guest_call.store.data_mut().table.push(view.clone())?;
-            let selected = guest.call_select(guest_call.store, handle).await?;
-            recording.answered(|| serde_json::json!(&selected));
+            let selected = guest.call_select(&mut *guest_call.store, handle).await?;
+            answered!(guest_call.store.data().recorder, &selected);
             let answer = match selected {
                 // The entries that it names are on the recorded tape.
                 Ok(_) if recording.is_playback() => Ok(Selection::default()),
@@ -160,14 +161,16 @@ async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, context: &CallContext, view
     });
     let selection = selection.await?;
     let (took, fuel) = (began.elapsed(), turn.fuel().saturating_sub(fuel));
-    Ok(Selected { by: plugin.name.clone(), selection, took, fuel, fallback: None })
+    let trace = Some(view.trace.clone());
+    Ok(Selected { by: plugin.name.clone(), selection, trace, took, fuel, fallback: None })
 }
 
 /// The whole window, and why.
 async fn everything(view: &View, why: String) -> Result<Selected, Failure> {
     let began = Instant::now();
     let selection = view.all().await?;
-    Ok(Selected { by: EVERYTHING.to_owned(), selection, took: began.elapsed(), fuel: 0, fallback: Some(why) })
+    let (by, took) = (EVERYTHING.to_owned(), began.elapsed());
+    Ok(Selected { by, selection, trace: None, took, fuel: 0, fallback: Some(why) })
 }
 
 /// A selector that is chosen and cannot be asked.

@@ -5,12 +5,15 @@ use super::{call_all, call_first, call_one, report_failure};
 use crate::error::Failure;
 use crate::guest::CallContext;
 use crate::guest::bindings::exported::admit_message::{Decision, SessionLoad};
+use crate::plugin::recording::copied;
 use crate::plugin::{AfterTurnScope, Plugin, check_json, contract, parse_json};
 use crate::turn::{CallScope, Turn};
 use bub_types::hook::Hook;
 use bub_types::{Envelope, Error};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+
+copied!(SessionLoad);
 
 /// The handling of a message that arrives while its session may be busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

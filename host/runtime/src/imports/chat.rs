@@ -1,7 +1,6 @@
 //! `bub:model/chat`: a model call on behalf of a guest, which never sees a key or an address.
 
 mod call;
-mod convert;
 mod metering;
 mod request;
 mod response;
@@ -10,8 +9,6 @@ mod trail;
 
 use self::call::ModelCall;
 pub use self::call::ask_provider;
-pub(super) use self::convert::from_guest;
-use self::convert::{EVENTS, into_guest};
 use self::request::Request;
 pub use self::trail::preview;
 use crate::guest::Running;
@@ -19,6 +16,8 @@ use crate::guest::State;
 use crate::guest::bindings::chat::{Host, HostCompletion};
 use crate::guest::bindings::exchange;
 use crate::guest::completion::Completion;
+pub(super) use crate::guest::convert::from_guest;
+use crate::guest::convert::{EVENTS, into_guest};
 use crate::guest::handles::TurnHandle;
 use crate::turn::Turn;
 use bub_model::local_stream::LocalStream;

@@ -169,8 +169,16 @@ impl Request {
 
     /// The system prompt as a message; none where it is empty.
     pub fn system(&self) -> Option<String> {
-        let text = self.selected.selection.system_prompt.as_deref().unwrap_or(&self.view.about().system.text);
-        (!text.is_empty()).then(|| format!(r#"{{"role": "system", "content": {}}}"#, json::quote(text)))
+        self.has_system().then(|| format!(r#"{{"role": "system", "content": {}}}"#, json::quote(self.system_text())))
+    }
+
+    /// Whether there is a system prompt.
+    pub fn has_system(&self) -> bool {
+        !self.system_text().is_empty()
+    }
+
+    fn system_text(&self) -> &str {
+        self.selected.selection.system_prompt.as_deref().unwrap_or(&self.view.about().system.text)
     }
 }
 

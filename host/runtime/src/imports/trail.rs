@@ -2,9 +2,10 @@
 
 use super::stages::Request;
 use crate::guest::selection::MessageOrigin;
-use crate::guest::view::View;
-use crate::turn::{Making, SystemPrompt, TrailContext, TrailMessage, Turn};
-use bub_blame::{Source, SourceKind};
+use crate::guest::view::About;
+use crate::plugin::PluginSet;
+use crate::turn::{Making, SystemPrompt, TrailContext, TrailFacts, TrailMessage, Turn, by_entry};
+use bub_blame::Source;
 use bub_tape::{Entry, json};
 use bub_types::hook::Hook;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,22 @@ enum From {
     New(usize),
 }
 
+/// What the messages of a request are made of.
+struct Parts {
+    facts: TrailFacts,
+    plugins: Arc<PluginSet>,
+    about: Arc<About>,
+    origins: Vec<From>,
+    entries: BTreeMap<u64, Entry>,
+    /// The selector, and the system prompt that it wrote.
+    selector: String,
+    system_prompt: Option<String>,
+    /// The parts that plugins answered, where the agent loop sends a prompt of its own.
+    answered: Option<SystemPrompt>,
+    agent: Source,
+    messages: Vec<String>,
+}
+
 /// The messages of a request, and how they were made. `agent` is the plugin that asks for them.
 pub async fn context(
     turn: &Arc<Turn>,
@@ -31,39 +48,125 @@ pub async fn context(
     agent: Option<&Source>,
 ) -> bub_tape::Result<(Vec<String>, TrailContext)> {
     let origins = origins(&request);
-    let entries = entries(&request.view, &origins).await?;
-    let selector = Source::plugin(&request.selected.by, digest(turn, &request.selected.by), Hook::Selector.name());
-    let selector = if digest(turn, &request.selected.by).is_empty() { Source::host() } else { selector };
-    let (system, selected) = (&request.view.about().system, &request.selected.selection);
-    let mut content = joined(turn, system, agent);
-    if let Some(text) = &selected.system_prompt {
-        content.step(selector.clone(), text.as_str());
-    }
-    let new: Vec<Making> =
-        (0..request.view.about().new_messages.len()).map(|at| said(turn, &request, at, agent)).collect();
+    let entries = entries(&request, &origins).await?;
+    let about = request.view.about.clone();
+    let own = about.system.parts.iter().any(|written| written.plugin.is_none());
+    let (selector, system_prompt) = (request.selected.by.clone(), request.selected.selection.system_prompt.clone());
     let messages = request.into_messages(turn);
-    let made = origins.into_iter().zip(&messages).map(|(origin, message)| {
-        let text: Arc<str> = message.as_str().into();
-        let plain = |source| TrailMessage { making: Making::new(source, text.clone()), content: None, entry: None };
-        match origin {
-            From::System => TrailMessage { content: Some(content.clone()), ..plain(Source::host()) },
-            From::Selector => plain(selector.clone()),
-            From::Entry(id) => {
-                let entry = entries.get(&id);
-                let source = entry.map_or_else(|| Source::entry(id), |entry| turn.by_entry(entry));
-                let mut making = known(turn, id, message).unwrap_or_else(|| Making::new(source.clone(), text.clone()));
-                making.step(source, text);
-                TrailMessage { making, content: None, entry: Some(id) }
-            }
-            From::New(at) => {
-                let mut making = new.get(at).cloned().unwrap_or_default();
-                making.step(selector.clone(), text);
-                TrailMessage { making, content: None, entry: None }
-            }
+    let parts = Parts {
+        facts: turn.trail_facts(),
+        plugins: turn.scope.plugins.clone(),
+        about,
+        origins,
+        entries,
+        selector,
+        system_prompt,
+        answered: turn.answered_system_prompt().filter(|_| own),
+        agent: agent.cloned().unwrap_or_default(),
+        messages: messages.clone(),
+    };
+    Ok((messages, TrailContext::new(move || parts.make())))
+}
+
+impl Parts {
+    fn make(self) -> Vec<TrailMessage> {
+        let selector = match self.digest(&self.selector) {
+            "" => Source::host(),
+            digest => Source::plugin(&self.selector, digest, Hook::Selector.name()),
+        };
+        let mut content = self.joined();
+        if let Some(text) = &self.system_prompt {
+            content.step(selector.clone(), text.as_str());
         }
-    });
-    let context = TrailContext { messages: made.collect() };
-    Ok((messages, context))
+        let made = self.origins.iter().zip(&self.messages).map(|(origin, message)| {
+            let text: Arc<str> = message.as_str().into();
+            let plain = |source| TrailMessage { making: Making::new(source, text.clone()), content: None, entry: None };
+            match origin {
+                From::System => TrailMessage { content: Some(content.clone()), ..plain(Source::host()) },
+                From::Selector => plain(selector.clone()),
+                From::Entry(id) => {
+                    let source = self.entries.get(id).map_or_else(|| Source::entry(*id), by_entry);
+                    let known = self.known(*id, message);
+                    let mut making = known.unwrap_or_else(|| Making::new(source.clone(), text.clone()));
+                    making.step(source, text);
+                    TrailMessage { making, content: None, entry: Some(*id) }
+                }
+                From::New(at) => {
+                    let mut making = self.about.new_messages.get(*at).map(|said| self.said(said)).unwrap_or_default();
+                    making.step(selector.clone(), text);
+                    TrailMessage { making, content: None, entry: None }
+                }
+            }
+        });
+        made.collect()
+    }
+
+    /// The system prompt: the parts that plugins answered, and what the agent loop made of them.
+    fn joined(&self) -> Making {
+        let system = &self.about.system;
+        let mut making = Making::default();
+        for written in self.answered.as_ref().unwrap_or(system).parts.iter() {
+            if !making.pieces.is_empty() {
+                making.pieces.push((Source::host(), BETWEEN_PARTS.into()));
+            }
+            let source = match &written.plugin {
+                Some(plugin) => Source::plugin(plugin, self.digest(plugin), Hook::SystemPrompt.name()),
+                None => self.agent.clone(),
+            };
+            making.pieces.push((source.named(&written.part.name), written.part.text.as_str().into()));
+        }
+        making.step(self.agent.clone(), &*system.text);
+        making
+    }
+
+    /// A message that is not on the tape yet: the user's, one that arrived meanwhile, or the prompt of a later step.
+    fn said(&self, text: &str) -> Making {
+        let agent = self.agent.clone();
+        let prompt = self.facts.prompt_making();
+        let content = |message: &str| json::get(message, "content").and_then(json::string).unwrap_or_default();
+        let is_prompt = prompt.latest().is_some_and(|latest| content(latest).trim() == content(text).trim());
+        let mut making = match self.facts.has_steered(&content(text)) {
+            _ if is_prompt => prompt,
+            true => Making::new(self.facts.sender(), text),
+            false => Making::new(agent.clone(), text),
+        };
+        making.step(agent, text);
+        making
+    }
+
+    /// The making of a message that this turn wrote itself: its prompt, or the result of a tool.
+    fn known(&self, id: u64, message: &str) -> Option<Making> {
+        if id <= self.facts.began {
+            return None;
+        }
+        let text = |key| json::get(message, key).and_then(json::string);
+        match text("role")?.as_str() {
+            "user" => {
+                let prompt = self.facts.prompt_making();
+                let content = prompt.latest().and_then(|latest| json::get(latest, "content")).and_then(json::string);
+                (content == text("content")).then_some(prompt)
+            }
+            "tool" => {
+                let result = self.facts.result_making(&text("tool_call_id")?)?;
+                let as_message = |result: &str| {
+                    let content = json::string(result).unwrap_or_else(|| result.to_owned());
+                    format!(r#"{{"content": {}}}"#, json::quote(&content))
+                };
+                let mut steps = result.pieces.iter().chain(&result.steps);
+                let (source, first) = steps.next()?;
+                let mut making = Making::new(source.clone(), as_message(first));
+                steps.for_each(|(source, text)| making.step(source.clone(), as_message(text)));
+                Some(making)
+            }
+            _ => None,
+        }
+    }
+
+    /// The digest of a plugin of the turn; empty: there is none of that name.
+    fn digest(&self, name: &str) -> &str {
+        let plugin = self.plugins.iter().find(|plugin| plugin.name == name);
+        plugin.map_or("", |plugin| plugin.digest.as_str())
+    }
 }
 
 /// The origin of each message, in the order in which they are sent.
@@ -75,18 +178,20 @@ fn origins(request: &Request) -> Vec<From> {
         Some(MessageOrigin::Own { .. }) | None => From::Selector,
     };
     let count = selection.new_messages.as_ref().map_or(request.view.about().new_messages.len(), Vec::len);
-    let system = request.system().map(|_| From::System);
+    let system = request.has_system().then_some(From::System);
     let after = earlier..earlier + selection.after.len();
     system.into_iter().chain((0..earlier).map(of)).chain((0..count).map(From::New)).chain(after.map(of)).collect()
 }
 
 /// The entries that the messages stand for, by their ids.
-async fn entries(view: &View, origins: &[From]) -> bub_tape::Result<BTreeMap<u64, Entry>> {
+async fn entries(request: &Request, origins: &[From]) -> bub_tape::Result<BTreeMap<u64, Entry>> {
+    let view = &request.view;
     let mut wanted: BTreeSet<u64> = BTreeSet::new();
     wanted.extend(origins.iter().filter_map(|origin| if let From::Entry(id) = origin { Some(*id) } else { None }));
     let mut found: BTreeMap<u64, Entry> = {
-        let seen = view.trace.seen.lock();
-        wanted.iter().filter_map(|id| Some((*id, seen.get(id)?.clone()))).collect()
+        let seen = request.selected.trace.as_ref().map(|trace| trace.seen.lock());
+        let seen = seen.as_deref();
+        wanted.iter().filter_map(|id| Some((*id, seen?.get(id)?.clone()))).collect()
     };
     wanted.retain(|id| !found.contains_key(id));
     let (Some(first), Some(last)) = (wanted.first().copied(), wanted.last().copied()) else { return Ok(found) };
@@ -102,73 +207,4 @@ async fn entries(view: &View, origins: &[From]) -> bub_tape::Result<BTreeMap<u64
         found.extend(page.into_iter().filter(|entry| entry.id == id).map(|entry| (id, entry)));
     }
     Ok(found)
-}
-
-/// The system prompt: the parts that plugins answered, and what the agent loop made of them.
-fn joined(turn: &Turn, system: &SystemPrompt, agent: Option<&Source>) -> Making {
-    let own = system.parts.iter().any(|written| written.plugin.is_none());
-    let answered = turn.answered_system_prompt().filter(|_| own);
-    let mut making = Making::default();
-    for written in answered.as_ref().unwrap_or(system).parts.iter() {
-        if !making.pieces.is_empty() {
-            making.pieces.push((Source::host(), BETWEEN_PARTS.into()));
-        }
-        let source = match &written.plugin {
-            Some(plugin) => Source::plugin(plugin, digest(turn, plugin), Hook::SystemPrompt.name()),
-            None => agent.cloned().unwrap_or_default(),
-        };
-        making.pieces.push((source.named(&written.part.name), written.part.text.as_str().into()));
-    }
-    making.step(agent.cloned().unwrap_or_default(), &*system.text);
-    making
-}
-
-/// A message that is not on the tape yet: the user's, one that arrived meanwhile, or the prompt of a later step.
-fn said(turn: &Turn, request: &Request, at: usize, agent: Option<&Source>) -> Making {
-    let text = request.view.about().new_messages[at].as_str();
-    let agent = agent.cloned().unwrap_or_default();
-    let prompt = turn.prompt_making();
-    let content = |message: &str| json::get(message, "content").and_then(json::string).unwrap_or_default();
-    let is_prompt = prompt.latest().is_some_and(|latest| content(latest).trim() == content(text).trim());
-    let mut making = match turn.has_steered(&content(text)) {
-        _ if is_prompt => prompt,
-        true => Making::new(Source::new(SourceKind::Sender).named(&turn.message.channel), text),
-        false => Making::new(agent.clone(), text),
-    };
-    making.step(agent, text);
-    making
-}
-
-/// The making of a message that this turn wrote itself: its prompt, or the result of a tool.
-fn known(turn: &Turn, id: u64, message: &str) -> Option<Making> {
-    if id <= turn.began() {
-        return None;
-    }
-    let text = |key| json::get(message, key).and_then(json::string);
-    match text("role")?.as_str() {
-        "user" => {
-            let prompt = turn.prompt_making();
-            let content = prompt.latest().and_then(|latest| json::get(latest, "content")).and_then(json::string);
-            (content == text("content")).then_some(prompt)
-        }
-        "tool" => {
-            let result = turn.result_making(&text("tool_call_id")?)?;
-            let as_message = |result: &str| {
-                let content = json::string(result).unwrap_or_else(|| result.to_owned());
-                format!(r#"{{"content": {}}}"#, json::quote(&content))
-            };
-            let mut steps = result.pieces.iter().chain(&result.steps);
-            let (source, first) = steps.next()?;
-            let mut making = Making::new(source.clone(), as_message(first));
-            steps.for_each(|(source, text)| making.step(source.clone(), as_message(text)));
-            Some(making)
-        }
-        _ => None,
-    }
-}
-
-/// The digest of a plugin of the turn; empty: there is none of that name.
-fn digest<'a>(turn: &'a Turn, name: &str) -> &'a str {
-    let plugin = turn.scope.plugins.iter().find(|plugin| plugin.name == name);
-    plugin.map_or("", |plugin| plugin.digest.as_str())
 }

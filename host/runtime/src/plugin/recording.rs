@@ -8,6 +8,7 @@ mod call;
 mod file_data;
 mod files;
 mod late;
+mod live;
 mod play;
 mod record;
 mod scratch;
@@ -16,19 +17,23 @@ mod writer;
 
 pub use call::{FORMAT, ImportCall, RecordedCall};
 pub use file_data::{Directory, FileEntry, Found, RecordedFiles};
-pub use late::LateValue;
+pub(crate) use late::copied;
+pub use late::{LateValue, Owned, length};
+pub(crate) use live::{COMPLETE, NEXT};
+pub use live::{LiveAnswer, LiveModel};
 pub use play::{Playback, Played};
 pub use record::{Recorded, Recorder};
 pub use turn::{CallPlace, CollectedTurn, TurnRecorder};
-pub use writer::Writer;
+pub use writer::{RunningTurn, Writer};
 
 use super::fault::FaultKind;
 use super::loaded::Plugin;
 use bub_recordings::{Limits, Store};
 use files::CallFiles;
-use late::LateImport;
+use late::{CallValue, LateImport};
 use parking_lot::{Mutex, RwLock};
 use play::Expected;
+use serde::Serialize;
 use serde_json::Value;
 use std::any::Any;
 use std::collections::HashMap;
@@ -169,7 +174,9 @@ struct Log {
     /// The calls of imports, where only the turn's thread that writes needs them as JSON.
     imports: Vec<LateImport>,
     /// Its arguments, which a crash report may need too.
-    arguments: Arc<Value>,
+    arguments: CallValue,
+    /// What the export returned, where only the turn's thread that writes needs it as JSON.
+    answer: CallValue,
     monotonic: Vec<u64>,
     files: CallFiles,
     /// The instance that it runs in, where others may run in it too.
@@ -244,24 +251,33 @@ impl CallRecording {
         instance
     }
 
+    /// Whether only the thread that writes the turn needs what is recorded, so that copies are enough until then.
+    pub fn is_late(&self) -> bool {
+        self.0.as_ref().is_some_and(|session| session.is_late())
+    }
+
     /// The arguments of the export.
     pub fn arguments(&self, arguments: &Arc<Value>) {
-        self.log(|log| log.arguments = arguments.clone());
+        self.log(|log| log.arguments = CallValue::Made(arguments.clone()));
+    }
+
+    /// The same as a copy of about that many bytes, of a recording that [is late](Self::is_late).
+    pub fn arguments_late(&self, weight: usize, make: impl FnOnce() -> Value + Send + 'static) {
+        if let Some(session) = &self.0 {
+            session.keep(weight, |log| log.arguments = CallValue::Later(Box::new(make)));
+        }
     }
 
     /// Records the value that the export returned.
     pub fn answered(&self, answer: impl FnOnce() -> Value) {
-        self.log(|log| {
-            let mut answer = answer();
-            let is_result = answer.as_object().is_some_and(|answer| answer.len() == 1);
-            // As the answers of imports are written.
-            for (rust, plain) in [("Ok", "ok"), ("Err", "error")] {
-                if let Some(value) = answer.get_mut(rust).filter(|_| is_result) {
-                    answer = serde_json::json!({ plain: value.take() });
-                }
-            }
-            log.call.answer = Some(answer);
-        });
+        self.log(|log| log.call.answer = Some(plain_result(answer())));
+    }
+
+    /// The same as a copy, of a recording that [is late](Self::is_late).
+    pub fn answered_late(&self, answer: impl Serialize + Send + 'static) {
+        let Some(session) = &self.0 else { return };
+        let make = move |answer| plain_result(serde_json::to_value(answer).unwrap_or_default());
+        session.keep(length(&answer), |log| log.answer = CallValue::Later(Box::new(move || make(answer))));
     }
 
     /// An import was called.
@@ -347,8 +363,19 @@ impl CallRecording {
             turn.has_broken();
         }
         if let Some(recorder) = &session.recorder {
-            let call = RecordedCall { arguments: (*log.arguments).clone(), ..log.call.clone() };
+            let call = RecordedCall { arguments: log.arguments.made(), ..log.call.clone() };
             recorder.keep(call, log.unrecorded.clone().or_else(|| log.files.used()));
         }
     }
+}
+
+/// A result as the answers of imports are written.
+fn plain_result(mut answer: Value) -> Value {
+    let is_result = answer.as_object().is_some_and(|answer| answer.len() == 1);
+    for (rust, plain) in [("Ok", "ok"), ("Err", "error")] {
+        if let Some(value) = answer.get_mut(rust).filter(|_| is_result) {
+            return serde_json::json!({ plain: value.take() });
+        }
+    }
+    answer
 }

@@ -9,7 +9,8 @@ use bub_tape::{Note, tape_name};
 use bub_types::is_ephemeral;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 
 /// The version of the program, for recordings.
@@ -39,8 +40,9 @@ impl Turn {
         if let Some(recorder) = &self.scope.recorder {
             recorder.discard();
         }
-        let (store, folder) = (recordings(&self.scope.host), tape_name(&self.workspace, &self.session_id));
-        store.remove_folder(&folder);
+        let folder = tape_name(&self.workspace, &self.session_id);
+        self.scope.host.recordings.writer.discard(&folder);
+        recordings(&self.scope.host).remove_folder(&folder);
     }
 
     /// Has the recording written, if the turn is one that is recorded. Does not wait for that.
@@ -67,19 +69,31 @@ impl Turn {
             ..TurnRecord::default()
         };
         let (session, writer, runtime) = (&self.session_id, host.clone(), Handle::current());
-        let job = move || {
+        let (folder, ended) = (turn.folder.clone(), SystemTime::now());
+        let job = move |is_discarded: &AtomicBool| {
             let (calls, objects) = collected.into_records();
-            write(&writer, &runtime, TurnRecord { calls, objects, ..turn });
+            write(&writer, &runtime, TurnRecord { calls, objects, ..turn }, (ended, is_discarded));
         };
-        if !host.recordings.writer.submit(recorder.bytes(), job) {
+        if !host.recordings.writer.is_started() {
+            // An erasure of another process finds it from now on.
+            recordings(host).make_dir();
+        }
+        if !host.recordings.writer.submit(&folder, recorder.bytes(), job) {
             tracing::warn!("a turn of session `{session}` is not recorded: too many wait to be written");
         }
     }
 }
 
-fn write(host: &Arc<Host>, runtime: &Handle, turn: TurnRecord) {
+/// Writes a turn that has ended then, unless it is discarded.
+fn write(host: &Arc<Host>, runtime: &Handle, turn: TurnRecord, (ended, is_discarded): (SystemTime, &AtomicBool)) {
     let store = recordings(host);
     match store.write(turn, PROGRAM, &|text| host.config.redact(text)) {
+        Ok(written) if is_discarded.load(Ordering::SeqCst) => store.discard(&written),
+        // Another process may have erased what the turn was about while it waited, and cannot know of it.
+        Ok(written) if store.has_erased_since(ended) => {
+            store.discard(&written);
+            tracing::warn!("a turn of session `{}` is not recorded: something was erased meanwhile", written.session);
+        }
         Ok(written) => {
             let note = Note::Recording { turn: written.name, digest: written.digest };
             if let Err(error) = runtime.block_on(host.note(&written.folder, note)) {

@@ -41,7 +41,7 @@ impl CallScope {
     /// The same for a turn that is recorded if the configuration says so.
     pub(super) fn for_turn(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
         let is_recorded = host.config.record.is_on() && !host.config.is_trial && !host.recordings.is_playback();
-        let recorder = is_recorded.then(Arc::<TurnRecorder>::default);
+        let recorder = is_recorded.then(|| Arc::new(TurnRecorder::new(host.recordings.writer.begin_turn())));
         Arc::new(Self { recorder, ..Self::of(host, channel) })
     }
 

@@ -2,11 +2,12 @@
 
 use super::data::Turn;
 use super::prompt_cache::SystemPrompt;
-use super::trail::{Making, TrailCall, TrailContext};
+use super::trail::{Making, TrailCall, TrailContext, TrailFacts, said};
 use crate::plugin::Plugin;
 use bub_blame::{RequestTrail, Source, SourceKind, TrailSink};
 use bub_types::hook::Hook;
 use bub_types::{Prompt, ToolCall};
+use std::sync::Arc;
 
 /// Tool calls of a turn whose making is kept, and the bytes of their texts.
 const MAX_CALLS: usize = 256;
@@ -37,14 +38,14 @@ impl Turn {
         self.options.trails.as_ref().or(of_host)
     }
 
-    /// Hands a finished trail over.
-    pub fn hand_over(&self, trail: RequestTrail) {
-        if let Some(sink) = self.trails() {
-            sink(trail.clone());
-        }
-        // Parts and stages share their texts with the body, or are about as long.
-        let (name, bytes) = (trail_name(&trail.turn, trail.request), trail.body.len().saturating_mul(2));
-        self.record_object(name, bytes, move || serde_json::to_value(&trail).unwrap_or_default());
+    /// Hands a trail over that `make` makes, of that number and about that many bytes.
+    pub fn hand_over(&self, request: u32, bytes: usize, make: impl FnOnce() -> RequestTrail + Send + 'static) {
+        let name = trail_name(&self.id, request);
+        let shown = |trail: RequestTrail| serde_json::to_value(trail).unwrap_or_default();
+        let Some(sink) = self.trails() else { return self.record_object(name, bytes, move || shown(make())) };
+        let trail = make();
+        sink(trail.clone());
+        self.record_object(name, bytes, move || shown(trail));
     }
 
     /// The number of the next request, from 1.
@@ -61,14 +62,17 @@ impl Turn {
         }
     }
 
-    /// The user's message of this turn as the agent loop gets it: the sender's text, and what plugins made of it.
-    pub fn prompt_making(&self) -> Making {
-        let sender = Source::new(SourceKind::Sender).named(&self.message.channel);
-        let mut making = Making::new(sender, said(&Prompt::Text(crate::channel::shown(&self.message))));
-        for (source, prompt) in &self.trail.lock().prompt {
-            making.step(source.clone(), said(prompt));
-        }
-        making
+    /// What is known of the making of its messages so far.
+    pub fn trail_facts(&self) -> TrailFacts {
+        let (prompt, calls, sent) = {
+            let mut trail = self.trail.lock();
+            let sent =
+                trail.sent.get_or_insert_with(|| said(&Prompt::Text(crate::channel::shown(&self.message))).into());
+            let sent = sent.clone();
+            (trail.prompt.clone(), trail.calls.clone(), sent)
+        };
+        let (channel, steered) = (self.message.channel.clone(), self.steered.lock().clone());
+        TrailFacts { prompt, sent, channel, steered, calls, began: self.began() }
     }
 
     /// The context that a plugin gets.
@@ -90,7 +94,8 @@ impl Turn {
         if trail.calls.len() < MAX_CALLS {
             let arguments = Making::new(Source::new(SourceKind::Model), call.arguments.as_str());
             let result = Making::default();
-            trail.calls.push(TrailCall { tool: call.name.clone(), id: call.id.clone(), arguments, result });
+            let call = TrailCall { tool: call.name.clone(), id: call.id.clone(), arguments, result };
+            trail.calls.push(Arc::new(call));
         }
     }
 
@@ -119,19 +124,12 @@ impl Turn {
         }
         // A model may give two calls one id: the latest one is running.
         if let Some(known) = trail.calls.iter_mut().rev().find(|known| known.id == call.id) {
-            change(known);
+            change(Arc::make_mut(known));
         }
     }
 
-    /// The making of the result of the call with that id.
-    pub fn result_making(&self, id: &str) -> Option<Making> {
-        let trail = self.trail.lock();
-        let call = trail.calls.iter().rev().find(|call| call.id.as_deref() == Some(id))?;
-        (!call.result.pieces.is_empty()).then(|| call.result.clone())
-    }
-
     /// The calls of which plugins changed something.
-    pub fn changed_calls(&self) -> Vec<TrailCall> {
+    pub fn changed_calls(&self) -> Vec<Arc<TrailCall>> {
         let trail = self.trail.lock();
         let changed = trail.calls.iter().filter(|call| call.arguments.is_changed() || call.result.is_changed());
         changed.cloned().collect()
@@ -141,24 +139,4 @@ impl Turn {
     pub fn answered_system_prompt(&self) -> Option<SystemPrompt> {
         self.prompt_cache.lock().as_ref().map(|cache| cache.prompt.clone())
     }
-
-    /// Whether a message with that text arrived while the turn ran.
-    pub fn has_steered(&self, text: &str) -> bool {
-        self.steered.lock().iter().any(|steered| steered.trim() == text.trim())
-    }
-
-    /// The source of a message that the tape has.
-    pub fn by_entry(&self, entry: &bub_tape::Entry) -> Source {
-        let text = |key| bub_tape::json::get(&entry.meta, key).and_then(bub_tape::json::string);
-        Source { plugin: text("plugin"), turn: text("run_id"), ..Source::entry(entry.id).named(&entry.kind) }
-    }
-}
-
-/// A prompt as a user message.
-fn said(prompt: &Prompt) -> String {
-    let content = match prompt {
-        Prompt::Text(text) => serde_json::Value::from(text.as_str()),
-        Prompt::Parts(parts) => serde_json::from_str(parts).unwrap_or_default(),
-    };
-    serde_json::json!({ "role": "user", "content": content }).to_string()
 }

@@ -7,7 +7,7 @@ use bub_audit::{AuditFolder, Head};
 use bub_config::Config;
 use bub_tape::{CHAIN, Store, sidecar_name};
 use serde_json::{Value, json};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -35,6 +35,10 @@ enum Format {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    ensure!(
+        arguments.format != Format::Cose || !std::io::stdout().is_terminal(),
+        "`--format cose` writes bytes that a terminal cannot show: redirect them to a file, as in `> heads.cose`"
+    );
     let folder = AuditFolder::new(config.audit_dir());
     let location = TapeLocation::open(config, workspace).await?;
     let tapes = arguments.selection.tapes(&location, &[]).await?;

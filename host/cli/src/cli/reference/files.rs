@@ -63,6 +63,10 @@ const HOME: &[(&str, &str)] = &[
     ("undo/WORKSPACE/open-N.json", "The files of a workspace before a turn that runs, or was cut off."),
     ("undo/WORKSPACE/objects/", "Copies of files of a workspace, so that changes can be put back."),
     ("undo/WORKSPACE/lock", "Held while a workspace is copied or put back."),
+    (
+        "recordings/.erased",
+        "Its time says when something was erased last: turns that wait to be recorded since before are not.",
+    ),
     ("recordings/TAPE/TURN.rec", "A recorded turn of a session, if `record` is on; `bub-wasm replay` reads it."),
     ("history/WORKSPACE.lines", "Lines that were typed in `chat`."),
     (

@@ -3,17 +3,24 @@
 use crate::cli::plugin::check::sandbox::Sandbox;
 use bub_recordings::CallRecord;
 use bub_runtime::hooks::{Replay, replay_call};
-use bub_runtime::plugin::recording::{ImportCall, Playback, Played, RecordedCall, RecordedFiles};
+use bub_runtime::plugin::recording::{ImportCall, LiveModel, Playback, Played, RecordedCall, RecordedFiles};
 use bub_runtime::turn::{CallScope, TurnSnapshot};
 use bub_types::text::one_line;
 use serde_json::Value;
+use std::sync::Arc;
 
-/// Makes the call. A strict one ends at the first import that was not called with these arguments when it was recorded.
+/// Makes the call. A strict one ends at the first import that was not called with these arguments when it was recorded, unless
+/// it is a model call and `live` answers it.
 ///
 /// # Errors
 ///
 /// Why it cannot be made again.
-pub(super) async fn play(stage: &Sandbox, call: &CallRecord, is_strict: bool) -> Result<Played, String> {
+pub(super) async fn play(
+    stage: &Sandbox,
+    call: &CallRecord,
+    is_strict: bool,
+    live: Option<Arc<LiveModel>>,
+) -> Result<Played, String> {
     let imports = call.imports.iter().map(|import| ImportCall {
         function: import.function.clone(),
         arguments: import.arguments.clone(),
@@ -39,7 +46,8 @@ pub(super) async fn play(stage: &Sandbox, call: &CallRecord, is_strict: bool) ->
             Some(turn.unkept())
         }
     };
-    let playback = Playback::of_turn(&recorded, call.instance, call.monotonic.clone(), &files, is_strict)?;
+    let playback =
+        Playback::of_turn(&recorded, call.instance, call.monotonic.clone(), &files, is_strict)?.with_live(live);
     stage.host.recordings.play(playback.clone());
     let again = Replay { plugin: &stage.plugin, hook: &call.hook, arguments: call.arguments.clone(), turn };
     replay_call(&CallScope::new(&stage.host), again).await.map_err(|reason| one_line(&reason))?;

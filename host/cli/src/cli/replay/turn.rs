@@ -68,7 +68,7 @@ async fn call(
         return Err(reason);
     }
     let stage = stages.of_call(&call).await?;
-    let played = play(&stage, &call, false).await?;
+    let played = play(&stage, &call, false, None).await?;
     match compare::difference(&call, &played) {
         Some(difference) => verdict.differences.push(difference),
         None => verdict.same += 1,

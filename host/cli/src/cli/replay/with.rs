@@ -6,6 +6,7 @@
 mod carry;
 
 use super::compare::{self, Difference, clipped};
+use super::live::{Live, LiveCall};
 use super::play::play;
 use super::stage::Stages;
 use crate::cli::style::Style;
@@ -33,6 +34,8 @@ pub(super) struct Changes {
     pub(super) follows: Vec<Difference>,
     /// The first thing that was not asked then, with what was asked in its place.
     pub(super) question: Option<Question>,
+    /// The model calls that were made now.
+    pub(super) live: Vec<LiveCall>,
     /// What could not be made again, and why.
     pub(super) problems: Vec<String>,
 }
@@ -47,7 +50,7 @@ pub(super) struct Question {
 }
 
 /// Makes the calls of the turn again with the exchanged plugins.
-pub(super) async fn replay(stages: &mut Stages<'_>, listed: &Listed) -> Changes {
+pub(super) async fn replay(stages: &mut Stages<'_>, listed: &Listed, live: Option<&Live>) -> Changes {
     let mut changes = Changes::default();
     let recording = match Recording::read(&listed.file) {
         Ok(recording) => recording,
@@ -57,10 +60,12 @@ pub(super) async fn replay(stages: &mut Stages<'_>, listed: &Listed) -> Changes 
         }
     };
     changes.problems.extend(recording.problem.as_ref().map(ToString::to_string));
-    let mut turn = Turn { stages, changes, carried: Carried::default(), results: BTreeMap::new() };
+    let begun = live.map_or(0, Live::count);
+    let mut turn = Turn { stages, live, changes, carried: Carried::default(), results: BTreeMap::new() };
     turn.exchanged(&recording).await;
     turn.follow(&recording).await;
-    let changes = turn.changes;
+    let mut changes = turn.changes;
+    changes.live = live.map(|live| live.since(begun)).unwrap_or_default();
     stages.end_turn();
     changes
 }
@@ -68,6 +73,7 @@ pub(super) async fn replay(stages: &mut Stages<'_>, listed: &Listed) -> Changes 
 /// A turn whose calls are made again.
 struct Turn<'s, 'c> {
     stages: &'s mut Stages<'c>,
+    live: Option<&'s Live>,
     changes: Changes,
     carried: Carried,
     /// The calls that were made again with other values, and what differed, by their indices.
@@ -138,7 +144,7 @@ impl Turn<'_, '_> {
             let was = call.answer.as_ref().map_or_else(|| "none".to_owned(), canonical);
             return Ok(Some(Difference::new(&call, "answer", &was, "not implemented by the new version")));
         }
-        let played = play(&stage, given, true).await?;
+        let played = play(&stage, given, true, self.live.map(Live::model)).await?;
         if let Some((function, arguments)) = &played.question {
             let is_outside = changed.is_some();
             let asked = || format!("{function}{}", canonical(&Value::Array(arguments.clone())));
@@ -156,6 +162,11 @@ impl Turn<'_, '_> {
     }
 }
 
+/// The value with its keys in the order that recordings have.
+fn sorted(value: Value) -> Value {
+    serde_json::from_str(&canonical(&value)).unwrap_or(value)
+}
+
 impl Question {
     /// What the call would have asked, and what it asked then in its place.
     fn new(call: &CallRecord, function: &str, arguments: &[Value], played: &Played) -> Self {
@@ -167,7 +178,7 @@ impl Question {
             plugin: call.plugin.clone(),
             function: function.to_owned(),
             was: was.map(|import| Value::Array(import.arguments.clone())),
-            is: Value::Array(arguments.to_vec()),
+            is: sorted(Value::Array(arguments.to_vec())),
         }
     }
 
@@ -188,6 +199,7 @@ impl Changes {
             "changes": shown(&self.rows),
             "follows": shown(&self.follows),
             "question": self.question.as_ref().map(Question::to_json),
+            "live": self.live.iter().map(LiveCall::to_json).collect::<Vec<_>>(),
             "problems": self.problems,
         })
     }
@@ -217,6 +229,9 @@ pub(super) fn print(out: &mut impl Write, all: &[(&Listed, Changes)]) -> io::Res
         }
         for follows in &changes.follows {
             writeln!(out, "{name}  then {follows}")?;
+        }
+        for call in &changes.live {
+            writeln!(out, "{name}  live {call}")?;
         }
         if let Some(question) = &changes.question {
             let (hook, plugin, function) =

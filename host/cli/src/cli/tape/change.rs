@@ -88,6 +88,7 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
         true => found.tape.reset(false).await?,
         false => archive(&found, &home, workspace).await?,
     };
+    recordings.note_erasure()?;
     recordings.remove_folder(bub_tape::family(name));
     let archive = archive.map(|archive| match &found.location.dir {
         Some(dir) => dir.join(archive).display().to_string(),

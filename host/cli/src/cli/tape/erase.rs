@@ -104,6 +104,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     for plan in &plans {
         erased.push((plan.tape.name().to_owned(), erase(plan).await?));
     }
+    recordings.note_erasure()?;
     remove_recordings(&recordings, &plans);
     // Indexes are built again.
     recall.clear().map_err(anyhow::Error::msg)?;

@@ -1,12 +1,13 @@
 //! Values as JSON, in recordings.
 
 use crate::guest::bindings::{entries, exchange, log, process, recall, stages, subturn, usage, view};
+use crate::plugin::recording::length;
 use bub_types::{Envelope, Error, MessageKind, ModelOptions, Principal, Prompt, StreamEvent, ToolCall, ToolSpec};
 use serde_json::{Value, json};
 use wasmtime::component::Resource;
 
 /// The text that stands for a handle: which one it is follows from the order of the calls.
-const HANDLE: &str = "(handle)";
+pub(super) const HANDLE: &str = "(handle)";
 
 /// A value that crosses between a guest and an import.
 ///
@@ -92,27 +93,6 @@ plain! {
     entries::Forgotten; entries::Hit; entries::Info; entries::Query; entries::Search;
     process::Output; recall::Answer; recall::Options; stages::SelectorList; subturn::Request; usage::Row;
     view::WrittenPart;
-}
-
-/// The length as JSON, which is not kept.
-fn length(value: &impl serde::Serialize) -> usize {
-    struct Counted(usize);
-
-    impl std::io::Write for Counted {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.saturating_add(bytes.len());
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut counted = Counted(0);
-    // A value that is no JSON is shown as nothing.
-    let _ = serde_json::to_writer(&mut counted, value);
-    counted.0
 }
 
 impl<T: 'static> Crosses for Resource<T> {

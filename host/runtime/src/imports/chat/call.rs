@@ -1,6 +1,5 @@
 //! One model call, with the hooks around it.
 
-use super::convert::{EVENTS, into_error};
 use super::request::Request;
 use super::response::ResponseRecorder;
 use super::spans;
@@ -8,10 +7,10 @@ use super::trail::TrailRecorder;
 use crate::guest::bindings::exchange;
 use crate::guest::bindings::exported::before_llm_call::LlmRequest;
 use crate::guest::completion::Outcome;
+use crate::guest::convert::{EVENTS, into_error};
 use crate::guest::handles::Sink;
 use crate::guest::{CallContext, Running, call};
-use crate::hooks;
-use crate::hooks::LlmVerdict;
+use crate::hooks::{self, LlmVerdict, answered};
 use crate::host::{Allowance, Demand, RuntimeEvent};
 use crate::plugin::Plugin;
 use crate::turn::{Denial, DenialReason, Turn, by_plugin};
@@ -43,7 +42,7 @@ impl ModelCall {
         let asked = self.request.model.clone();
         let mut trail = self.turn.keeps_trail().then(|| self.begin_trail());
         let rewrote = |plugin: &Plugin, written: &LlmRequest| {
-            trail.iter_mut().for_each(|trail| trail.rewrote(&self.turn, plugin, written));
+            trail.iter_mut().for_each(|trail| trail.rewrote(plugin, written));
         };
         match hooks::before_llm_call(&self.turn, self.depth, || self.request.shown(), rewrote).await {
             Ok(LlmVerdict::Proceed) => {}
@@ -87,7 +86,8 @@ impl ModelCall {
             }
         };
         if let Some(trail) = trail {
-            self.turn.hand_over(trail.finish(&self.turn, &self.request));
+            let trail = trail.finish(&self.turn, &self.request);
+            self.turn.hand_over(trail.number(), trail.weight(), move || trail.make());
         }
         let (began, span) = (Instant::now(), spans::begin(&self));
         let mut response = ResponseRecorder::new(&self.turn, &self.caller, &listener);
@@ -114,9 +114,8 @@ impl ModelCall {
     /// How the request was made so far: what the plugin was given, and what it made of that.
     fn begin_trail(&self) -> TrailRecorder {
         let Running { plugin, call } = &self.caller;
-        let mut trail = TrailRecorder::new(&self.turn, self.turn.context_of(&plugin.name));
-        trail.handed_over(&self.turn, Some(&by_plugin(plugin, call.name())), &self.request);
-        trail
+        let (context, by) = (self.turn.context_of(&plugin.name), by_plugin(plugin, call.name()));
+        TrailRecorder::new(&self.turn, context, Some(by), &self.request)
     }
 
     /// Refuses when the day's tokens are used up: of all, of the plugin that calls, or of the caller whose message the turn
@@ -195,7 +194,7 @@ impl ModelCall {
     }
 
     async fn guest_call(&self, plugin: &Arc<Plugin>, model: &str, sender: mpsc::Sender<Event>) -> Result<(), Error> {
-        let request = self.request.to_guest(&self.turn, &plugin.name, model)?;
+        let request = Arc::new(self.request.to_guest(&self.turn, &plugin.name, model)?);
         ask_provider(&self.turn, self.depth, plugin, &request, sender).await
     }
 }
@@ -205,17 +204,22 @@ pub async fn ask_provider(
     turn: &Arc<Turn>,
     depth: u32,
     plugin: &Arc<Plugin>,
-    request: &exchange::Request,
+    request: &Arc<exchange::Request>,
     sender: mpsc::Sender<Event>,
 ) -> Result<(), Error> {
     let context = CallContext::inside(Call::Complete, turn, depth);
     let answer = call(&turn.scope.host, plugin, context, |guest_call| {
         Box::pin(async move {
-            let given = guest_call.store.data().recorder.record(|| serde_json::json!([request]));
+            let recorder = &guest_call.store.data().recorder;
+            if recorder.is_late() {
+                let kept = request.clone();
+                recorder.recording().arguments_late(weight(request), move || serde_json::json!([*kept]));
+            }
+            let given = recorder.record(|| serde_json::json!([**request]));
             let guest = guest_call.exports.provider(guest_call.store, &guest_call.instance)?;
             let sink = guest_call.store.data_mut().table.push(Sink(sender))?;
             let answer = guest.call_complete(&mut *guest_call.store, request, sink).await?;
-            guest_call.store.data().recorder.answered(|| serde_json::json!(&answer));
+            answered!(guest_call.store.data().recorder, &answer);
             given.discard();
             Ok(answer)
         })
@@ -224,4 +228,11 @@ pub async fn ask_provider(
         Ok(answer) => answer,
         Err(fault) => Err(Error::new(ErrorKind::Provider, fault.to_string())),
     }
+}
+
+/// About how many bytes a request holds.
+fn weight(request: &exchange::Request) -> usize {
+    let tools = request.tools.iter();
+    let tools = tools.map(|tool| tool.name.len() + tool.description.len() + tool.parameters.len());
+    request.messages.iter().map(String::len).chain(tools).sum()
 }

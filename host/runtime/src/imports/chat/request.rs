@@ -14,12 +14,13 @@ use std::sync::Arc;
 /// The most media that a provider gets that is a plugin, in bytes of base64: it has 64 MiB for several copies.
 const MAX_LENT: usize = 8_000_000;
 
-/// A checked request to a model.
+/// A checked request to a model. Cloning it is cheap.
+#[derive(Clone)]
 pub(super) struct Request {
     pub(super) purpose: String,
     pub(super) model: String,
     pub(super) messages: Vec<Message>,
-    tools: Vec<Offered>,
+    tools: Vec<Arc<Offered>>,
     max_tokens: Option<u32>,
     options: Option<String>,
 }
@@ -40,8 +41,8 @@ impl Request {
         let wrong = |reason| Error::invalid(format!("the request holds {reason}"));
         request.options.iter().try_for_each(|options| check_json(options)).map_err(wrong)?;
         let messages = turn.messages(&request.messages).map_err(wrong)?;
-        let tools: Result<Vec<Offered>, String> =
-            request.tools.into_iter().map(|spec| Ok(Offered { offer: offer(turn, &spec)?, spec })).collect();
+        let offered = |spec| Ok(Arc::new(Offered { offer: offer(turn, &spec)?, spec }));
+        let tools: Result<Vec<Arc<Offered>>, String> = request.tools.into_iter().map(offered).collect();
         Ok(Self {
             purpose: request.purpose,
             model,
@@ -90,7 +91,7 @@ impl Request {
         });
         Ok(bub_model::Request {
             model: Some(model.to_owned()),
-            messages: messages.collect::<Result<_, _>>().map_err(super::convert::into_error)?,
+            messages: messages.collect::<Result<_, _>>().map_err(crate::guest::convert::into_error)?,
             tools: self.tools.iter().map(|tool| tool.offer.spec.clone()).collect(),
             max_tokens: self.max_tokens.map(u64::from),
             options: self.options.clone(),
@@ -133,8 +134,8 @@ impl Request {
     }
 
     /// Model, limits and options as members of a body.
-    pub(super) fn settings(&self, turn: &Turn) -> String {
-        super::trail::settings(turn, &self.model, self.max_tokens, self.options.as_deref())
+    pub(super) fn settings(&self, usual: &bub_model::Settings) -> String {
+        super::trail::settings(usual, &self.model, self.max_tokens, self.options.as_deref())
     }
 
     /// The longest answer in tokens, if the caller sets it.

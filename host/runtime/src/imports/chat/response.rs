@@ -1,9 +1,9 @@
 //! The response of a model call, as it arrives.
 
-use super::convert::into_call;
 use crate::guest::Running;
 use crate::guest::bindings::exported::after_llm_call::LlmResult;
 use crate::guest::completion::Outcome;
+use crate::guest::convert::into_call;
 use crate::turn::Turn;
 use bub_model::Event;
 use bub_types::{Error, ErrorKind, ToolCall};

@@ -4,8 +4,9 @@ use super::request::Request;
 use crate::guest::bindings::exchange;
 use crate::guest::bindings::exported::before_llm_call::LlmRequest;
 use crate::hooks::{self, LlmVerdict};
-use crate::plugin::{Plugin, Tool};
-use crate::turn::{TrailContext, Turn, by_plugin};
+use crate::host::Host;
+use crate::plugin::{Offer, Plugin};
+use crate::turn::{TrailCall, TrailContext, TrailMessage, Turn, by_plugin};
 use bub_blame::{CallTrail, Finer, HOST, Part, PartKind, RequestTrail, Source, SourceKind, Stage};
 use bub_types::hook::Hook;
 use bub_types::{Error, ToolSpec};
@@ -13,8 +14,32 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Keeps what each stage makes of a request.
+/// Keeps what happens to a request on its way; what of it each stage made is found out from that later.
 pub(super) struct TrailRecorder {
+    context: TrailContext,
+    /// The model that is asked unless another is named.
+    usual_model: String,
+    /// The plugin that hands the request over; none: the host.
+    by: Option<Source>,
+    request: Request,
+    /// Each tool of the request as its plugin describes it, where it is one of the turn's.
+    tools: Vec<Option<(Arc<Plugin>, Arc<Offer>)>>,
+    rewritten: Vec<(Source, LlmRequest)>,
+}
+
+/// A request that is being sent, with all that its trail is made of.
+pub(super) struct SentTrail {
+    recorder: TrailRecorder,
+    host: Arc<Host>,
+    trail: RequestTrail,
+    request: Request,
+    changed: Vec<Arc<TrailCall>>,
+    /// Whether a plugin is its provider.
+    is_to_plugin: bool,
+}
+
+/// A trail that is being made.
+struct Stages {
     trail: RequestTrail,
     /// As the latest stage has left them. Texts that the next one keeps are shared.
     messages: Vec<Arc<str>>,
@@ -37,33 +62,94 @@ pub async fn preview(
     let (purpose, options) = ("turn".to_owned(), None);
     let asked = exchange::Request { model: None, messages, tools, max_tokens: None, purpose, options };
     let mut request = Request::new(turn, model, asked)?;
-    let mut recorder = TrailRecorder::new(turn, context);
-    recorder.handed_over(turn, None, &request);
+    let mut recorder = TrailRecorder::new(turn, context, None, &request);
     let verdict = hooks::before_llm_call(
         turn,
         depth,
         || request.shown(),
         |plugin, written| {
-            recorder.rewrote(turn, plugin, written);
+            recorder.rewrote(plugin, written);
         },
     );
     // What answers in place of the model changes nothing of the request.
     if let LlmVerdict::Rewritten(written) = verdict.await? {
         request.rewrite(turn, written)?;
     }
-    Ok(recorder.finish(turn, &request))
+    Ok(recorder.finish(turn, &request).make())
 }
 
 impl TrailRecorder {
-    /// Begins with the messages that the agent loop was given.
-    pub(super) fn new(turn: &Turn, context: TrailContext) -> Self {
+    /// Begins with the messages that the agent loop was given, and the request that it hands over.
+    pub(super) fn new(turn: &Turn, context: TrailContext, by: Option<Source>, request: &Request) -> Self {
+        let known = |name: &str| turn.tool(name).map(|(plugin, tool)| (plugin.clone(), tool.offer().clone()));
+        let tools = request.tools().map(|(spec, _)| known(&spec.name)).collect();
+        let (usual_model, rewritten) = (usual_model(turn), Vec::new());
+        Self { context, usual_model, by, request: request.clone(), tools, rewritten }
+    }
+
+    /// A plugin made another request of it.
+    pub(super) fn rewrote(&mut self, plugin: &Plugin, written: &LlmRequest) {
+        self.rewritten.push((by_plugin(plugin, Hook::BeforeLlmCall.name()), written.clone()));
+    }
+
+    /// The request is sent.
+    pub(super) fn finish(self, turn: &Turn, request: &Request) -> SentTrail {
         let mut trail = RequestTrail::new(&turn.session_id, &turn.id);
-        let mut messages = Vec::with_capacity(context.messages.len());
-        for message in context.messages {
+        (trail.request, trail.run_id) = (turn.next_request(), turn.last_run_id());
+        let provider = request.model.split_once(':').map(|(provider, _)| provider);
+        SentTrail {
+            recorder: self,
+            host: turn.scope.host.clone(),
+            trail,
+            request: request.clone(),
+            changed: turn.changed_calls(),
+            is_to_plugin: provider.is_some_and(|provider| turn.scope.provider(provider).is_some()),
+        }
+    }
+}
+
+impl SentTrail {
+    /// The number of the request in its turn.
+    pub(super) fn number(&self) -> u32 {
+        self.trail.request
+    }
+
+    /// About how many bytes the trail has: parts and stages share their texts with the body, or are about as long.
+    pub(super) fn weight(&self) -> usize {
+        usize::try_from(self.request.bytes()).unwrap_or(usize::MAX).saturating_mul(2)
+    }
+
+    /// The trail of the request as it is sent.
+    pub(super) fn make(self) -> RequestTrail {
+        let Self { recorder, host, trail, request, changed, is_to_plugin } = self;
+        let TrailRecorder { context, usual_model, by, request: first, tools, rewritten } = recorder;
+        let usual = &host.config.model;
+        let mut stages = Stages::new(trail, context.messages(), settings(usual, &usual_model, None, None));
+        stages.handed_over(by.as_ref(), &first, tools, first.settings(usual));
+        for (source, written) in &rewritten {
+            let settings = settings(usual, &written.model, written.max_tokens, written.options.as_deref());
+            stages.rewrote(source, written, settings);
+        }
+        let mut trail = stages.trail;
+        trail.model.clone_from(&request.model);
+        trail.purpose.clone_from(&request.purpose);
+        for call in changed {
+            let [arguments, result] = [&call.arguments, &call.result].map(|making| making.history(&mut trail));
+            trail.calls.push(CallTrail { tool: call.tool.clone(), id: call.id.clone(), arguments, result });
+        }
+        trail.body = body(&host, is_to_plugin, &request).into();
+        trail
+    }
+}
+
+impl Stages {
+    fn new(mut trail: RequestTrail, given: &[TrailMessage], settings: String) -> Self {
+        let mut messages = Vec::with_capacity(given.len());
+        for message in given {
             let history = message.making.history(&mut trail);
             let Some(first) = history.pieces.first() else { continue };
             messages.push(Arc::clone(history.steps.last().map_or(&first.text, |step| &step.text)));
-            let finer = message.content.map(|content| {
+            let finer = message.content.as_ref().map(|content| {
                 let history = content.history(&mut trail);
                 Finer { path: "content".to_owned(), history }
             });
@@ -75,22 +161,25 @@ impl TrailRecorder {
             });
         }
         let config = trail.source(Source::new(SourceKind::Configuration));
-        let settings: Arc<str> = settings(turn, &usual_model(turn), None, None).into();
+        let settings: Arc<str> = settings.into();
         trail.parts.push(Part::new(PartKind::Settings, Arc::clone(&settings), config));
         Self { trail, messages, tools: Vec::new(), settings }
     }
 
     /// The agent loop hands the request over.
-    pub(super) fn handed_over(&mut self, turn: &Turn, by: Option<&Source>, request: &Request) {
-        let (purpose, model) = (request.purpose.clone(), request.model.clone());
-        (self.trail.purpose, self.trail.model) = (purpose, model);
+    fn handed_over(
+        &mut self,
+        by: Option<&Source>,
+        request: &Request,
+        known: Vec<Option<(Arc<Plugin>, Arc<Offer>)>>,
+        settings: String,
+    ) {
         let sent: Vec<(String, Arc<str>)> =
             request.tools().map(|(spec, offer)| (spec.name.clone(), offer.written().into())).collect();
-        for (name, text) in &sent {
+        for ((name, text), known) in sent.iter().zip(known) {
             // As its plugin describes it.
-            let known = turn.tool(name).map(|(plugin, tool)| (by_plugin(plugin, Hook::Tools.name()), written(tool)));
             let (source, text) = match known {
-                Some((source, known)) => (source, known),
+                Some((plugin, offer)) => (by_plugin(&plugin, Hook::Tools.name()), offer.spec.written().into()),
                 None => (by.cloned().unwrap_or_default(), Arc::clone(text)),
             };
             let source = self.trail.source(source);
@@ -99,15 +188,14 @@ impl TrailRecorder {
         }
         let source = by.map_or(HOST, |by| self.trail.source(by.clone()));
         let messages = request.messages.iter().map(AsRef::as_ref);
-        self.stage(source, messages, sent, request.settings(turn).into());
+        self.stage(source, messages, sent, settings.into());
     }
 
     /// A plugin made another request of it.
-    pub(super) fn rewrote(&mut self, turn: &Turn, plugin: &Plugin, written: &LlmRequest) {
-        let source = self.trail.source(by_plugin(plugin, Hook::BeforeLlmCall.name()));
+    fn rewrote(&mut self, source: &Source, written: &LlmRequest, settings: String) {
+        let source = self.trail.source(source.clone());
         let mut tools = self.tools.clone();
         tools.retain(|(name, _)| written.tool_names.contains(name));
-        let settings = settings(turn, &written.model, written.max_tokens, written.options.as_deref());
         self.stage(source, written.messages.iter().map(String::as_str), tools, settings.into());
     }
 
@@ -139,39 +227,20 @@ impl TrailRecorder {
             self.trail.stages.push(stage);
         }
     }
-
-    /// The trail of the request as it is sent.
-    pub(super) fn finish(mut self, turn: &Turn, request: &Request) -> RequestTrail {
-        self.trail.request = turn.next_request();
-        self.trail.run_id = turn.last_run_id();
-        self.trail.model.clone_from(&request.model);
-        self.trail.purpose.clone_from(&request.purpose);
-        for call in turn.changed_calls() {
-            let [arguments, result] = [&call.arguments, &call.result].map(|making| making.history(&mut self.trail));
-            self.trail.calls.push(CallTrail { tool: call.tool, id: call.id, arguments, result });
-        }
-        self.trail.body = body(turn, request).into();
-        self.trail
-    }
 }
 
 /// The body that a server gets, with marks in place of media; of a provider that is a plugin, the same as a server of chat
 /// completions would get it.
-fn body(turn: &Turn, request: &Request) -> String {
-    let model = &request.model;
-    let is_plugin = model.split_once(':').is_some_and(|(provider, _)| turn.scope.provider(provider).is_some());
-    let sent = (!is_plugin).then(|| turn.scope.host.model.body(&request.with_marks(model)).ok()).flatten();
+fn body(host: &Host, is_to_plugin: bool, request: &Request) -> String {
+    let asked = || host.model.body(&request.with_marks(&request.model)).ok();
+    let sent = (!is_to_plugin).then(asked).flatten();
     sent.unwrap_or_else(|| {
         let messages: Vec<&str> = request.messages.iter().map(AsRef::as_ref).collect();
         let tools: Vec<&str> = request.tools().map(|(_, offer)| offer.written()).collect();
-        let settings = request.settings(turn);
+        let settings = request.settings(&host.config.model);
         let settings = settings.trim_start_matches('{');
         format!(r#"{{"messages":[{}],"tools":[{}],{settings}"#, messages.join(","), tools.join(","))
     })
-}
-
-fn written(tool: &Tool) -> Arc<str> {
-    tool.offer().spec.written().into()
 }
 
 /// The model that is asked unless another is named.
@@ -181,8 +250,12 @@ fn usual_model(turn: &Turn) -> String {
 }
 
 /// Model, limits and options as members of a body. The limit has two names.
-pub(super) fn settings(turn: &Turn, model: &str, max_tokens: Option<u32>, options: Option<&str>) -> String {
-    let usual = &turn.scope.host.config.model;
+pub(super) fn settings(
+    usual: &bub_model::Settings,
+    model: &str,
+    max_tokens: Option<u32>,
+    options: Option<&str>,
+) -> String {
     let mut settings: Map<String, Value> = Map::new();
     settings.insert("model".to_owned(), model.into());
     let options = options.and_then(|options| serde_json::from_str::<Map<String, Value>>(options).ok());

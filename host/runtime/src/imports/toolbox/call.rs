@@ -4,8 +4,7 @@ use super::policy::{Allowed, allowed};
 use crate::error::Failure;
 use crate::guest::handles::TurnHandle;
 use crate::guest::{CallContext, GuestCall, Running, call};
-use crate::hooks;
-use crate::hooks::ToolVerdict;
+use crate::hooks::{self, ToolVerdict, answered, given};
 use crate::imports::{spans, spill};
 use crate::plugin::{Plugin, Tool, check_json, contract, model_name, parse_json};
 use crate::turn::{Decision, DenialReason, Turn, TurnEvent, by_plugin};
@@ -176,11 +175,11 @@ pub async fn ask(
     let context = CallContext::inside(Call::Tool, turn, depth);
     let answer = call(&turn.scope.host, plugin, context, |GuestCall { exports, store, instance, .. }| {
         Box::pin(async move {
-            let given = store.data().recorder.record(|| serde_json::json!([name, arguments]));
+            let given = given!(store.data().recorder, name, arguments);
             let guest = exports.tools(store, &instance)?;
             let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
             let answer = guest.call_call_tool(&mut *store, handle, name, arguments).await?;
-            store.data().recorder.answered(|| serde_json::json!(&answer));
+            answered!(store.data().recorder, &answer);
             if let Ok(result) = &answer {
                 check_json(result).map_err(|reason| contract(format!("the result of `{name}` is {reason}")))?;
             }

@@ -50,7 +50,7 @@ impl CallRecorder {
 
     /// Records `arguments` unless [`RecordGuard::discard`] is called.
     pub fn record<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
-        if self.recording.is_on() || self.sizes.is_some() {
+        if (self.recording.is_on() && !self.is_late()) || self.sizes.is_some() {
             let told = Arc::new(arguments());
             self.recording.arguments(&told);
             if let Some(sizes) = &self.sizes {
@@ -59,6 +59,17 @@ impl CallRecorder {
             return RecordGuard { recorder: self.clone(), arguments: None, told: Some(told) };
         }
         RecordGuard { recorder: self.clone(), arguments: Some(arguments), told: None }
+    }
+
+    /// Whether a recording takes copies of arguments and answers: [`CallRecording::arguments_late`],
+    /// [`CallRecording::answered_late`].
+    pub fn is_late(&self) -> bool {
+        self.sizes.is_none() && self.recording.is_late()
+    }
+
+    /// The recording of the call.
+    pub fn recording(&self) -> &CallRecording {
+        &self.recording
     }
 
     /// The export has returned.

@@ -3,11 +3,111 @@
 use super::call::ImportCall;
 use bub_recordings::{ImportRecord, Shared};
 use parking_lot::Mutex;
+use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// A value that the thread that writes makes, so that the turn does not wait for it.
 pub type LateValue = Box<dyn FnOnce() -> Value + Send>;
+
+/// A value of a call: as JSON, or a copy that becomes it.
+#[derive(Default)]
+pub(super) enum CallValue {
+    /// None so far.
+    #[default]
+    Missing,
+    /// As JSON.
+    Made(Arc<Value>),
+    /// What makes it.
+    Later(LateValue),
+}
+
+/// What a call is given or returns, as a copy that a recording holds until it is written.
+pub trait Owned {
+    /// The copy.
+    type Copy: Serialize + Send + 'static;
+
+    /// Copies it.
+    fn owned(&self) -> Self::Copy;
+}
+
+impl<T: Clone + Serialize + Send + 'static> Owned for &T {
+    type Copy = T;
+
+    fn owned(&self) -> T {
+        T::clone(self)
+    }
+}
+
+impl<T: Clone + Serialize + Send + 'static> Owned for &[T] {
+    type Copy = Vec<T>;
+
+    fn owned(&self) -> Vec<T> {
+        self.to_vec()
+    }
+}
+
+impl Owned for &str {
+    type Copy = String;
+
+    fn owned(&self) -> String {
+        (*self).to_owned()
+    }
+}
+
+impl<T: Owned> Owned for Option<T> {
+    type Copy = Option<T::Copy>;
+
+    fn owned(&self) -> Self::Copy {
+        self.as_ref().map(T::owned)
+    }
+}
+
+impl<T: Owned, E: Owned> Owned for Result<T, E> {
+    type Copy = Result<T::Copy, E::Copy>;
+
+    fn owned(&self) -> Self::Copy {
+        self.as_ref().map(T::owned).map_err(E::owned)
+    }
+}
+
+/// Types that are copied as they are.
+macro_rules! copied {
+    ($($ty:ty),*) => {
+        $(impl $crate::plugin::recording::Owned for $ty {
+            type Copy = Self;
+
+            fn owned(&self) -> Self {
+                *self
+            }
+        })*
+    };
+}
+
+pub(crate) use copied;
+
+copied!(bool, u32, u64);
+
+/// The length of a value as JSON, which is not kept.
+pub fn length(value: &impl Serialize) -> usize {
+    struct Counted(usize);
+
+    impl std::io::Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counted = Counted(0);
+    // A value that is no JSON is shown as nothing.
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.0
+}
 
 /// A call of an import.
 pub(super) enum LateImport {
@@ -24,6 +124,25 @@ pub(super) struct LateShared(Arc<Mutex<State>>);
 enum State {
     Later(Option<LateValue>),
     Made(Shared),
+}
+
+impl CallValue {
+    /// The value, if there is one.
+    pub(super) fn make(self) -> Option<Value> {
+        match self {
+            Self::Missing => None,
+            Self::Made(value) => Some(Arc::unwrap_or_clone(value)),
+            Self::Later(make) => Some(make()),
+        }
+    }
+
+    /// The same, of a call whose values are JSON already.
+    pub(super) fn made(&self) -> Value {
+        match self {
+            Self::Made(value) => Value::clone(value),
+            Self::Missing | Self::Later(_) => Value::Null,
+        }
+    }
 }
 
 impl LateImport {

@@ -2,6 +2,7 @@
 
 use super::call::{ImportCall, RecordedCall};
 use super::file_data::RecordedFiles;
+use super::live::{COMPLETE, LiveModel, NEXT};
 use super::scratch::Scratch;
 use super::{CallRecording, Log, Session};
 use parking_lot::Mutex;
@@ -20,6 +21,9 @@ const TELLS: [&str; 7] = [
     "bub:process/servers.server.set_prepared",
     "bub:context/view.replace_new_messages",
 ];
+
+/// The import that writes entries to a tape.
+const APPEND: &str = "bub:tape/tape.append";
 
 /// A recorded call that is made again, once.
 #[derive(Clone)]
@@ -65,6 +69,14 @@ impl Playback {
         Ok(Self::with(recorded, expected, Log { instance, ..Log::default() }))
     }
 
+    /// The same; a model call that the recording does not answer is asked of that model.
+    pub fn with_live(self, live: Option<Arc<LiveModel>>) -> Self {
+        if let Some(expected) = &self.session.expected {
+            expected.lock().live = live;
+        }
+        self
+    }
+
     fn with(recorded: &RecordedCall, expected: Expected, log: Log) -> Self {
         let RecordedCall { plugin, call, random, .. } = recorded;
         let log = Log { call: RecordedCall::new(plugin, call, random.clone()), ..log };
@@ -88,7 +100,7 @@ impl Playback {
     pub fn played(&self) -> Option<RecordedCall> {
         let made = || {
             let log = self.session.log.lock();
-            RecordedCall { arguments: (*log.arguments).clone(), ..log.call.clone() }
+            RecordedCall { arguments: log.arguments.made(), ..log.call.clone() }
         };
         self.has_begun.load(Ordering::Relaxed).then(made)
     }
@@ -115,6 +127,20 @@ impl CallRecording {
         })
     }
 
+    /// The model to be asked, if the recording does not answer that call of an import and a model may.
+    pub(crate) fn live(&self, function: &str, arguments: &[Value]) -> Option<Arc<LiveModel>> {
+        let expected = self.0.as_ref()?.expected.as_ref()?.lock();
+        let live = expected.live.as_ref().filter(|_| function == COMPLETE)?;
+        expected.open(function).all(|at| expected.imports[at].arguments != arguments).then(|| live.clone())
+    }
+
+    /// What a model has answered stands in the place of the next model call that was recorded.
+    pub(crate) fn answer_live(&self, calls: Vec<ImportCall>) {
+        if let Some(expected) = self.0.as_ref().and_then(|session| session.expected.as_ref()) {
+            expected.lock().answer_live(calls);
+        }
+    }
+
     /// The directories of the playback, each with its name and whether it can be written to; none: the plugin's own.
     pub(crate) fn directories(&self) -> Option<Vec<(std::path::PathBuf, String, bool)>> {
         let expected = self.0.as_ref()?.expected.as_ref()?.lock();
@@ -133,6 +159,9 @@ pub(super) struct Expected {
     is_strict: bool,
     question: Option<(String, Vec<Value>)>,
     scratch: Option<Scratch>,
+    live: Option<Arc<LiveModel>>,
+    /// Whether a model has answered something that was not recorded.
+    is_beyond: bool,
 }
 
 impl Expected {
@@ -147,6 +176,8 @@ impl Expected {
             is_strict: false,
             question: None,
             scratch: None,
+            live: None,
+            is_beyond: false,
         }
     }
 
@@ -156,21 +187,41 @@ impl Expected {
         while self.is_used.get(self.first) == Some(&true) {
             self.first += 1;
         }
-        let open = || {
-            (self.first..self.imports.len()).filter(|at| !self.is_used[*at] && self.imports[*at].function == function)
-        };
-        let tells = TELLS.contains(&function);
+        let open = || self.open(function);
+        // Behind another answer of a model other entries are written, and nothing is: those that were stand for them.
+        let tells = TELLS.contains(&function) || (self.is_beyond && function == APPEND);
         let found = open().find(|at| self.imports[*at].arguments == arguments);
         let found = found.or_else(|| open().next().filter(|_| !self.is_strict || tells));
         if let Some(at) = found {
             self.is_used[at] = true;
             return Some(self.imports[at].answer.clone());
         }
-        if self.is_strict && tells {
+        if self.is_strict && TELLS.contains(&function) {
             return Some(if function == "bub:plugin/log.log" { Value::Null } else { json!({ "ok": null }) });
         }
         self.question.get_or_insert_with(|| (function.to_owned(), arguments.to_vec()));
         None
+    }
+
+    /// The calls of that function that are left.
+    fn open(&self, function: &str) -> impl Iterator<Item = usize> {
+        (self.first..self.imports.len()).filter(move |at| !self.is_used[*at] && self.imports[*at].function == function)
+    }
+
+    fn answer_live(&mut self, calls: Vec<ImportCall>) {
+        self.is_beyond = true;
+        let place = self.open(COMPLETE).next();
+        if let Some(place) = place {
+            // What was read of the answer then is not read now.
+            self.is_used[place] = true;
+            let read = (place + 1..self.imports.len()).take_while(|at| self.imports[*at].function != COMPLETE);
+            let read: Vec<usize> = read.filter(|at| self.imports[*at].function == NEXT).collect();
+            read.into_iter().for_each(|at| self.is_used[at] = true);
+        }
+        let place = place.unwrap_or(self.imports.len());
+        self.is_used.splice(place..place, calls.iter().map(|_| false));
+        self.imports.splice(place..place, calls);
+        self.first = self.first.min(place);
     }
 
     /// The next time; the last one again where the clock is asked more often.

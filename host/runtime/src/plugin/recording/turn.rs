@@ -2,7 +2,7 @@
 
 use super::late::{LateImport, LateShared, LateValue};
 use super::record::{Recorder, local_parts, seed};
-use super::{CallRecording, Log, RecordedCall, Session, TurnView};
+use super::{CallRecording, Log, RecordedCall, RunningTurn, Session, TurnView};
 use crate::plugin::loaded::Plugin;
 use bub_recordings::{CallRecord, Ended, Shared};
 use bub_types::hook::Deadline;
@@ -22,9 +22,11 @@ const MAX_CALLS: usize = 20_000;
 pub(super) const TOO_LARGE: &str = "the turn has more than 32 MiB of values";
 
 /// The calls of a turn, in the order in which they began.
-#[derive(Default)]
 pub struct TurnRecorder {
     collected: Mutex<Collected>,
+    /// What the seeds of its calls begin with.
+    seed: String,
+    calls: AtomicU64,
     instances: AtomicU64,
     bytes: AtomicUsize,
     has_broken: AtomicBool,
@@ -38,6 +40,8 @@ struct Collected {
     snapshot: Option<(u64, LateShared)>,
     objects: BTreeMap<String, LateValue>,
     is_over: bool,
+    /// Held until the turn is over.
+    _running: Option<RunningTurn>,
 }
 
 /// A call that may still run.
@@ -65,6 +69,19 @@ pub struct CallPlace {
 }
 
 impl TurnRecorder {
+    /// Collects a turn that begins.
+    pub fn new(running: RunningTurn) -> Self {
+        Self {
+            collected: Mutex::new(Collected { _running: Some(running), ..Collected::default() }),
+            seed: seed(),
+            calls: AtomicU64::default(),
+            instances: AtomicU64::default(),
+            bytes: AtomicUsize::default(),
+            has_broken: AtomicBool::default(),
+            is_discarded: AtomicBool::default(),
+        }
+    }
+
     pub(super) fn begin(
         self: &Arc<Self>,
         plugin: &Arc<Plugin>,
@@ -75,7 +92,7 @@ impl TurnRecorder {
     ) -> CallRecording {
         let recorded = match &recorder {
             Some(recorder) => recorder.call(plugin, call, view.snapshot()),
-            None => RecordedCall::new(&plugin.name, call, seed()),
+            None => RecordedCall::new(&plugin.name, call, self.next_seed()),
         };
         let log = Mutex::new(Log { call: recorded, ..Log::default() });
         let mut collected = self.collected.lock();
@@ -100,6 +117,11 @@ impl TurnRecorder {
         let plugin = plugin.clone();
         collected.calls.push(Collecting { session: session.clone(), plugin, place, parent, snapshot });
         CallRecording(Some(session))
+    }
+
+    /// The seed of random numbers of another call: as no other one's, and as hard to guess as the turn's.
+    fn next_seed(&self) -> String {
+        format!("{}{:04x}", self.seed, self.calls.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The number of a new instance.
@@ -209,9 +231,9 @@ impl Log {
         CallRecord {
             plugin,
             hook: call,
-            arguments: Arc::unwrap_or_clone(self.arguments),
+            arguments: self.arguments.make().unwrap_or_default(),
             ended,
-            answer: answer.or(self.rejected),
+            answer: answer.or(self.rejected).or_else(|| self.answer.make()),
             fault: self.fault.map(|name| (name.to_owned(), fault.unwrap_or_default())),
             imports: early.chain(self.imports).map(LateImport::into_record).collect(),
             clock,

@@ -7,6 +7,7 @@
 use bub_recordings::CallRecord;
 use bub_runtime::plugin::recording::Played;
 use serde_json::Value;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Texts of fewer bytes are replaced only where they are a whole value.
@@ -21,6 +22,9 @@ const INSIDE: [&str; 4] = ["bub:turn/", "bub:tape/", "bub:context/", "bub:plugin
 /// The exception among them: a turn inside the turn asks a model.
 const OUTSIDE: &str = "bub:turn/subturn.";
 
+/// The import by which an agent loop hands out its answer.
+const EMIT: &str = "bub:turn/turn.emit";
+
 /// Texts and what they are now.
 #[derive(Default)]
 pub(super) struct Carried(Vec<(String, String)>);
@@ -28,13 +32,25 @@ pub(super) struct Carried(Vec<(String, String)>);
 /// The texts of the result that differ, and what they are now.
 pub(super) fn pairs(call: &CallRecord, played: &Played) -> Vec<(String, String)> {
     let mut found = Vec::new();
+    // What was said in pieces is an output as a whole, and another one may have come in other pieces.
+    let said = |imports: &mut dyn Iterator<Item = (&str, &[Value])>| -> String {
+        let emitted = imports.filter(|(function, _)| *function == EMIT);
+        emitted.filter_map(|(_, arguments)| arguments.last()?.get("Text")?.as_str()).collect()
+    };
+    let was = said(&mut call.imports.iter().map(|import| (import.function.as_str(), &import.arguments[..])));
+    let is = said(&mut played.call.imports.iter().map(|import| (import.function.as_str(), &import.arguments[..])));
+    collect(&was.into(), &is.into(), &mut found);
     if let (Some(was), Some(is)) = (&call.answer, &played.call.answer) {
         collect(was, is, &mut found);
     }
     // What it tells the turn: its state, and pieces of an answer.
-    for (was, is) in call.imports.iter().zip(&played.call.imports) {
-        if was.function == is.function {
-            was.arguments.iter().zip(&is.arguments).for_each(|(was, is)| collect(was, is, &mut found));
+    let mut told: HashMap<&str, VecDeque<&[Value]>> = HashMap::new();
+    for import in &played.call.imports {
+        told.entry(&import.function).or_default().push_back(&import.arguments);
+    }
+    for import in &call.imports {
+        if let Some(is) = told.get_mut(import.function.as_str()).and_then(VecDeque::pop_front) {
+            import.arguments.iter().zip(is).for_each(|(was, is)| collect(was, is, &mut found));
         }
     }
     found

@@ -5,9 +5,9 @@ use bub_model::Event;
 use bub_types::{Error, ErrorKind, ToolCall};
 
 /// Events that wait between model and guest.
-pub(super) const EVENTS: usize = 64;
+pub(crate) const EVENTS: usize = 64;
 
-pub(super) fn into_error(error: bub_model::Error) -> Error {
+pub(crate) fn into_error(error: bub_model::Error) -> Error {
     let kind = match error.kind {
         bub_model::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
         bub_model::ErrorKind::Config => ErrorKind::Config,
@@ -19,11 +19,11 @@ pub(super) fn into_error(error: bub_model::Error) -> Error {
     Error::new(kind, error.told())
 }
 
-pub(super) fn into_call(call: bub_model::ToolCall) -> ToolCall {
+pub(crate) fn into_call(call: bub_model::ToolCall) -> ToolCall {
     ToolCall { id: call.id, name: call.name, arguments: call.arguments }
 }
 
-pub(super) fn into_guest(event: Event) -> exchange::Event {
+pub(crate) fn into_guest(event: Event) -> exchange::Event {
     match event {
         Event::Text(text) => exchange::Event::Text(text),
         Event::Reasoning(text) => exchange::Event::Reasoning(text),
@@ -33,7 +33,7 @@ pub(super) fn into_guest(event: Event) -> exchange::Event {
     }
 }
 
-pub(in crate::imports) fn from_guest(event: exchange::Event) -> Event {
+pub(crate) fn from_guest(event: exchange::Event) -> Event {
     match event {
         exchange::Event::Text(text) => Event::Text(text),
         exchange::Event::Reasoning(text) => Event::Reasoning(text),
