@@ -3,8 +3,8 @@
 mod compare;
 mod components;
 mod list;
-pub(super) mod new_version;
 mod live;
+pub(super) mod new_version;
 mod play;
 mod stage;
 mod turn;

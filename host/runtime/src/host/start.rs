@@ -295,7 +295,9 @@ impl Host {
         let waits = opening == Opening::Files;
         let mut registry = self.registry.lock().await;
         let query = LoadQuery(self.clone());
-        let set = Arc::new(PluginSet::load(&LoadContext { ahead, ..self.load_context(&query, opening) }, &mut registry, waits).await);
+        let set = Arc::new(
+            PluginSet::load(&LoadContext { ahead, ..self.load_context(&query, opening) }, &mut registry, waits).await,
+        );
         let before = std::mem::replace(&mut *self.plugins.write(), set.clone());
         set.log_failures(&before);
         // At startup all plugins are new; the caller announces them.

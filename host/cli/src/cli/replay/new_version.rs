@@ -52,7 +52,7 @@ pub(in crate::cli) async fn show(
     let hush = log::mute();
     let mut all = Vec::new();
     for recording in &called {
-        all.push((recording, with::replay(&mut stages, recording).await));
+        all.push((recording, with::replay(&mut stages, recording, None).await));
     }
     stages.close().await;
     drop(hush);
