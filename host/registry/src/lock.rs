@@ -104,7 +104,7 @@ impl Locked {
         self.signature.as_deref().map(PluginSignature::parse).transpose()
     }
 
-    /// Who has signed it, if somebody has.
+    /// Its signer, if it is signed.
     pub fn signer(&self) -> Option<Author> {
         Author::from_lock(self.signer.as_deref()?, self.signer_issuer.as_deref())
     }

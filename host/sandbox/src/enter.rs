@@ -2,7 +2,7 @@
 //!
 //! A network belongs to the user namespace that it was made in, and only a process of that namespace with one thread may
 //! enter both. So a child that shares the memory and the files of this process enters them, makes the sockets, and ends:
-//! a socket stays in the network in which it was made, whoever accepts its connections.
+//! a socket stays in the network in which it was made, also when another process accepts its connections.
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;

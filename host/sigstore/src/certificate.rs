@@ -100,7 +100,7 @@ impl<'a> Certificate<'a> {
             0x86 => identity.contains("://"),
             _ => false,
         };
-        ensure!(is_known, "its certificate names somebody neither by an e-mail address nor by a URI");
+        ensure!(is_known, "its certificate names its subject neither by an e-mail address nor by a URI");
         let issuer = match (self.extension(ISSUER_STRING), self.extension(ISSUER)) {
             (Some(value), older) => {
                 let issuer = der::only(value, UTF8_STRING)

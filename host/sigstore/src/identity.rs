@@ -74,7 +74,7 @@ impl IdentityRule {
     ///
     /// # Errors
     ///
-    /// It is somebody else.
+    /// The identity or the issuer is another one.
     pub fn check(&self, signer: &Signer) -> Result<()> {
         ensure!(
             self.matches(signer),

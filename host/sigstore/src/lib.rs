@@ -41,11 +41,11 @@ pub use root::{MAX_ROOT, TrustedRoot};
 
 use anyhow::Result;
 
-/// Verifies that somebody who fits the rule has signed the artifact.
+/// Verifies that an identity that fits the rule has signed the artifact.
 ///
 /// # Errors
 ///
-/// One line: the bundle is not understood, is not right, is for other bytes, or is somebody else's.
+/// One line: the bundle is not understood, is not right, is for other bytes, or is by another identity.
 pub fn verify(bundle: &[u8], artifact: &[u8], root: &TrustedRoot, rule: &IdentityRule) -> Result<Signer> {
     let signer = Bundle::parse(bundle)?.verify(artifact, root)?;
     rule.check(&signer)?;

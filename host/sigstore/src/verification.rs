@@ -40,7 +40,7 @@ impl Bundle {
         Ok(Signer { time: times.first().copied(), ..self.claimed().clone() })
     }
 
-    /// When it was signed, by the log's promise and by timestamps. The time in an entry without a promise is nobody's word.
+    /// When it was signed, by the log's promise and by timestamps. The time in an entry without a promise is not signed.
     fn times(&self, log: &Log, root: &TrustedRoot) -> Result<Vec<Timestamp>> {
         let mut times = Vec::new();
         if let Some(promise) = &self.entry.inclusion_promise {

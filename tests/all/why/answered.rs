@@ -1,4 +1,4 @@
-//! Why a call was made or denied that somebody was asked about over HTTP, that a table lists, or that the sandbox forbids.
+//! Why a call was made or denied that was asked about over HTTP, that a table lists, or that the sandbox forbids.
 
 use super::{says, why};
 use crate::approvals::{asking, attend, decide, questions, serve};

@@ -98,11 +98,7 @@ async fn replay_with(
     live: Option<&Live>,
     as_json: bool,
 ) -> Result<ExitCode> {
-    let mut all = Vec::new();
-    for recording in recordings {
-        all.push((recording, with::replay(stages, recording, live).await));
-    }
-    stages.close().await;
+    let all = with::replay_all(stages, recordings, live).await;
     let mut out = std::io::stdout().lock();
     match as_json {
         true => {

@@ -90,14 +90,14 @@ fn what_is_not_by_a_trusted_identity_or_not_right_is_refused_where_a_signature_i
     let fork = Plan { names: vec![uri(&IDENTITY.replace("acme", "acme2"))], ..Plan::default() };
     let fork = fixture.signed(&fork, COMPONENT);
     fixture.refuses("weather", &fork, "which is not in `[trust.identities]` of config.toml");
-    // It is somebody else's authority that vouches.
+    // The certificate is by another authority.
     let stranger = World::new().bundle(&Plan::default(), COMPONENT).to_string();
     let stranger = PluginSignature::parse(&stranger).expect("a bundle");
     fixture.refuses("weather", &stranger, "of a log that is not in the trusted root");
     fixture.trust.plugins.insert("weather".to_owned(), PluginTrust { require: None, signer: Some("other".to_owned()) });
     fixture.refuses("weather", &good, "and `[trust.plugins.weather]` wants one of `other`");
     fixture.trust.plugins.clear();
-    // Where none is required, an identity that nobody named is shown as such.
+    // Where none is required, an identity without a rule is shown as such.
     fixture.trust.require = false;
     let signer = fixture.verify("weather", &fork, "weather", Moment::Now).expect("it is right").expect("a signer");
     assert_eq!(signer.name, None);

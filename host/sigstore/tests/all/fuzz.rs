@@ -1,4 +1,4 @@
-//! Random changes of good bundles: nothing panics, and nobody else becomes their signer.
+//! Random changes of good bundles: nothing panics, and no other identity becomes their signer.
 
 use crate::world::{IDENTITY, Plan, World, decode, encode};
 use bub_sigstore::{Bundle, TrustedRoot};

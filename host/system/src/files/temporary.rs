@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// The file in such a directory that its process holds locked. The lock ends with the process, however that ends.
 const LOCK: &str = "lock";
 
-/// The same until it is locked: nobody may take a directory for abandoned before.
+/// The same until it is locked: no other process may take a directory for abandoned before.
 const NEW_LOCK: &str = "lock.new";
 
 /// Entries of the temporary folder that are looked at.

@@ -77,7 +77,7 @@ fn begin() -> io::Result<(Sender<Order>, JoinHandle<()>)> {
     let work = move || {
         for Order { command, hooks, runtime, answer } in orders {
             let _entered = runtime.enter();
-            // Whoever asked waits for it.
+            // The caller of `spawn` waits for it.
             let _ = answer.send(start(command, hooks));
         }
     };

@@ -50,11 +50,7 @@ pub(in crate::cli) async fn show(
     let exchanged = BTreeMap::from([(plugin.to_owned(), bytes.to_vec())]);
     let mut stages = Stages::new(config, Components::find(config, workspace), exchanged);
     let hush = log::mute();
-    let mut all = Vec::new();
-    for recording in &called {
-        all.push((recording, with::replay(&mut stages, recording, None).await));
-    }
-    stages.close().await;
+    let all = with::replay_all(&mut stages, &called, None).await;
     drop(hush);
     with::print(out, &all)?;
     Ok(())

@@ -49,8 +49,22 @@ pub(super) struct Question {
     is: Value,
 }
 
+/// Makes the turns again with the exchanged plugins, and ends the hosts.
+pub(super) async fn replay_all<'l>(
+    stages: &mut Stages<'_>,
+    recordings: &'l [Listed],
+    live: Option<&Live>,
+) -> Vec<(&'l Listed, Changes)> {
+    let mut all = Vec::new();
+    for recording in recordings {
+        all.push((recording, replay(stages, recording, live).await));
+    }
+    stages.close().await;
+    all
+}
+
 /// Makes the calls of the turn again with the exchanged plugins.
-pub(super) async fn replay(stages: &mut Stages<'_>, listed: &Listed, live: Option<&Live>) -> Changes {
+async fn replay(stages: &mut Stages<'_>, listed: &Listed, live: Option<&Live>) -> Changes {
     let mut changes = Changes::default();
     let recording = match Recording::read(&listed.file) {
         Ok(recording) => recording,

@@ -37,7 +37,7 @@ pub struct Writer {
 #[derive(Default)]
 struct Queue {
     state: Mutex<State>,
-    /// Something was added, a turn has ended, or somebody waits.
+    /// Something was added, a turn has ended, or a thread waits for the writer.
     changed: Condvar,
     /// A turn was written.
     written: Condvar,
