@@ -271,13 +271,20 @@ pub(super) async fn unquarantine(
     sent: Body,
 ) -> Result<Json<Value>, ApiError> {
     let Nothing {} = request(&api, &bearer, sent).await?;
-    let host = api.gateway.host();
-    let plugins = host.plugins();
-    let plugin = find(&plugins, &name)?;
+    let gateway = Arc::clone(&api.gateway);
+    gateway.complete(lift_quarantine(api, name)).await?
+}
+
+async fn lift_quarantine(api: Arc<Api>, name: String) -> Result<Json<Value>, ApiError> {
+    let (host, change) = begin(&api).await?;
     if host.lift_quarantine(&name).await? == 0 {
+        find(&host.plugins(), &name)?;
         return Err(ApiError::new(StatusCode::CONFLICT, "not_quarantined", "this plugin is not in quarantine"));
     }
-    Ok(Json(introspection::plugin(&host, plugin)))
+    // A plugin that an advisory lists is not loaded until now.
+    end(&host, change, &name).await?;
+    let plugins = host.plugins();
+    Ok(Json(introspection::plugin(&host, find(&plugins, &name)?)))
 }
 
 /// Reads the body of a change.

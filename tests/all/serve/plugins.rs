@@ -69,6 +69,34 @@ fn a_plugin_is_inspected_added_granted_revoked_and_rolled_back() {
 }
 
 #[test]
+fn the_quarantine_by_an_advisory_is_lifted_over_http_and_the_plugin_runs_again() {
+    let (home, model) = (crate::home().strict(), echo());
+    let serve = serve(&home, &model);
+    let bytes = described(programs::PROMPT_UPPER, &manifest("1.0.0"));
+    inspect(&serve, "upper", &bytes).ok();
+    change(&serve, "upper/add", &json!({ "digest": sha256(&bytes), "grants": ["hook:build-prompt"] })).ok();
+    assert_eq!(says(&serve, "hi"), "you said: HI");
+
+    let listed = json!({ "database_specific": { "digests": [format!("sha256:{}", sha256(&bytes))] } });
+    let advisory = json!([{ "id": "BUB-1", "summary": "<script>\u{1b}[31m\u{202e}", "affected": [listed] }]);
+    fs::write(home.bub_home().join("advisories.json"), advisory.to_string()).unwrap();
+    home.configure("[trust]\nadvisories = \"advisories.json\"");
+    assert_eq!(home.bub(["plugin", "audit"]).finish().code, Some(1));
+    let end = Instant::now() + Duration::from_secs(30);
+    while says(&serve, "hi") != "you said: hi" {
+        assert!(Instant::now() < end, "what an advisory lists still runs");
+    }
+    let failed = serve.get("/v1/plugins")["failed"].to_string();
+    assert!(failed.contains("advisory `BUB-1`") && !failed.contains('\u{1b}') && !failed.contains("u001b"), "{failed}");
+
+    let lifted = change(&serve, "upper/unquarantine", &json!({})).ok();
+    assert_eq!((&lifted["name"], &lifted["grants"]), (&json!("upper"), &json!(["hook:build-prompt"])));
+    assert_eq!(says(&serve, "hi"), "you said: HI");
+    change(&serve, "upper/unquarantine", &json!({})).refused(409, "not in quarantine");
+    change(&serve, "uper/unquarantine", &json!({})).refused(404, "no plugin `uper` is loaded");
+}
+
+#[test]
 fn what_is_no_plugin_or_not_permitted_changes_nothing() {
     let (home, model) = (crate::home().strict(), echo());
     let reader = token(&home, "reader", "\"read\", \"turns\"", "");

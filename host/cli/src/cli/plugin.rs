@@ -241,7 +241,7 @@ async fn run_loaded(command: LoadedCommand, host: &Host) -> Result<()> {
         }
         LoadedCommand::Revoke { name, grants } => grants::revoke(&mut out, host, find(&plugins, &name)?, &grants)?,
         LoadedCommand::Unquarantine { name } => {
-            match host.lift_quarantine(&name).await? + plugin_lock::lift_quarantine(&host.config.home, &name)? {
+            match host.lift_quarantine(&name).await? {
                 0 => {
                     let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
                     let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));

@@ -12,6 +12,7 @@ use crate::plugin::quarantine::Quarantine;
 use crate::plugin::recording::Recordings;
 use crate::plugin::{
     Cache, CallLog, CodeLinker, Engines, GrantRegistry, Meter, OpenCircuit, PluginRegistry, PluginSet,
+    plugin_lock,
 };
 use anyhow::Result;
 use bub_blame::TrailSink;
@@ -98,13 +99,13 @@ impl Host {
         self.quarantine.list()
     }
 
-    /// Lifts the quarantine of a plugin, by its name or by the digest of its bytes. Returns the number of its hooks
-    /// that were counted.
+    /// Lifts the quarantine of a plugin, by its name or by the digest of its bytes: that of its faults and that by an
+    /// advisory. Returns the number of its hooks and versions that were in quarantine.
     ///
     /// # Errors
     /// Fails if the change cannot be stored, so that other processes would not see it.
     pub async fn lift_quarantine(&self, plugin: &str) -> Result<usize> {
-        self.quarantine.lift(plugin).await
+        Ok(self.quarantine.lift(plugin).await? + plugin_lock::lift_quarantine(&self.config.home, plugin)?)
     }
 
     /// The plugins that serve at this moment.
