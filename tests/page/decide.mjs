@@ -1,7 +1,9 @@
 // Questions before tool calls: on the page of the session, in the list, and on a second page.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { FORMS, WORKSPACE, Watched, api, assert, check, equal, play, until } from './lib.mjs';
+
+const { CONFIG } = process.env;
 
 await play(async (browser) => {
   for (const form of FORMS) {
@@ -91,6 +93,27 @@ await play(async (browser) => {
       await one.settles();
       await one.says(ask);
       await until(() => made() === 3, 'the third line');
+      await one.settles();
+      equal(await one.page.locator('.question').count(), 0);
+    });
+    await check(name('kept as a rule, a command is not asked again in any session, and config.toml has the rule'), async () => {
+      const command = `shell touch ruled-${form.name}`;
+      const ruled = join(WORKSPACE, `ruled-${form.name}`);
+      await one.says(command);
+      const question = one.get('article', 'Question: bash');
+      await question.waitFor();
+      assert((await question.innerText()).includes(`prefix = ["touch", "ruled-${form.name}"]`), await question.innerText());
+      await one.isAccessible('talk with a rule that can be kept');
+      await one.get('button', 'Always by rule').click();
+      await until(() => existsSync(ruled), 'the file');
+      await one.settles();
+      assert(readFileSync(CONFIG, 'utf8').includes(`"ruled-${form.name}"`), readFileSync(CONFIG, 'utf8'));
+      unlinkSync(ruled);
+      await one.go('talk');
+      await one.get('button', 'New session').first().click();
+      await one.field().waitFor();
+      await one.says(command);
+      await until(() => existsSync(ruled), 'the file without a question');
       await one.settles();
       equal(await one.page.locator('.question').count(), 0);
     });

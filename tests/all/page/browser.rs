@@ -117,7 +117,8 @@ fn a_question_is_answered_on_one_page_and_leaves_the_others() {
     home.configure("[policy]\napprove = \"ask\"\n");
     let model = model();
     let serve = serve(&home, &model);
-    Play::new(packages, "decide", &home, &serve).passes();
+    let config = home.bub_home().join("config.toml");
+    Play::new(packages, "decide", &home, &serve).with("CONFIG", &config).passes();
 }
 
 #[test]

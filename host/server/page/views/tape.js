@@ -10,7 +10,7 @@ import { clip, oneLine } from '../lib/text.js';
 import { Fork, Handoff } from './tape/actions.js';
 import { Detail } from './tape/detail.js';
 import { Request, useSelection } from './tape/request.js';
-import { Row, hueOf, markOf } from './tape/row.js';
+import { Row, classOf, hueOf, itemOf, markOf } from './tape/row.js';
 import { sourceOf } from './tape/source.js';
 
 export default function Tape({ route, me }) {
@@ -171,10 +171,7 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
     setActive(id);
     if (how === 'click' || (target && !isNarrow)) open(id);
   };
-  const rowClass = (index) => {
-    const entry = source.at(index);
-    return entry ? `is-${entry.kind}` : '';
-  };
+  const item = (index) => itemOf(source.at(index), source.idAt(index), mark(source.idAt(index)));
   const isSearching = search.length > 1;
   return html`<div class=${`tape-body ${target ? 'has-detail' : ''} ${anchors.length ? 'has-anchors' : ''}`}>
     <${Anchors} anchors=${anchors} section=${section} jump=${jump} />
@@ -186,7 +183,7 @@ function Entries({ session, outline, kinds, search, target, mark, open, onFork, 
       ${isSearching ? html`<${Hits} session=${session} text=${search} kinds=${kinds} height=${height} mark=${mark} active=${target} open=${open} />`
         : source.count === 0 && !source.error ? (source.isLoaded ? html`<${Empty} title=${t('No entries of these kinds')} />` : html`<${Busy} rows=${8} />`)
           : html`<${VirtualList} class="timeline" label=${t('Entries')} count=${source.count} height=${height} control=${control} active=${activeIndex} onActive=${select}
-              onOpen=${(index) => open(source.idAt(index))} onRange=${range} rowClass=${rowClass} row=${(index, _, isAffordable) => { const id = source.idAt(index); return Row(source.at(index), id, mark(id), isAffordable); }} />`}
+              onOpen=${(index) => open(source.idAt(index))} onRange=${range} rowClass=${classOf} item=${item} row=${Row} />`}
     </div>
     ${target && html`<${Detail} session=${session} id=${target} known=${known(source, target)} mark=${mark(target)} onClose=${() => open(null)} onFork=${onFork}
       onShow=${isSearching ? () => jump(target) : null} />`}
@@ -233,5 +230,5 @@ function Hits({ session, text, kinds, height, mark, active, open }) {
     : html`<p class="hits-count muted small" role="status" aria-busy=${from.isBusy}>${tn(hits.length, '{n} entry found, the best first', '{n} entries found, the best first')}</p>
       <${VirtualList} class="timeline" label=${t('Found entries')} count=${hits.length} height=${height} active=${active ? hits.findIndex((hit) => hit.entry.id === active) : at}
         onActive=${(index, how) => { setAt(index); if (how === 'click' || active) open(hits[index].entry.id); }} onOpen=${(index) => open(hits[index].entry.id)}
-        rowClass=${(index) => `is-${hits[index]?.entry.kind}`} row=${(index, _, isAffordable) => Row(hits[index]?.entry, hits[index]?.entry.id, mark(hits[index]?.entry.id), isAffordable)} />`)}</${Loaded}>`;
+        rowClass=${classOf} item=${(index) => itemOf(hits[index]?.entry, hits[index]?.entry.id, mark(hits[index]?.entry.id))} row=${Row} />`)}</${Loaded}>`;
 }

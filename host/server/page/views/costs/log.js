@@ -73,12 +73,10 @@ export function Log({ me }) {
       <span class="muted small" role="status">${state === 'waiting' ? t('Reconnecting') : tn(found.length, '{n} line', '{n} lines', { n: number(found.length) })}</span></div>
     ${found.length === 0 ? html`<${Empty} title=${lines.length ? t('No matches') : t('The log is empty')} />`
       : html`<${VirtualList} class="log-lines" label=${t('Lines of the log')} count=${found.length} height=${height} control=${control} active=${active} onActive=${setActive} onRange=${range}
-          rowClass=${(index) => `is-log is-${found[index]?.level}`} row=${(index) => {
-            const one = found[index];
-            return one && html`<span class="log-at">${String(one.at).slice(11, 23)}</span><span class="log-level">${one.level}</span>
+          rowClass=${([one]) => `is-log is-${one?.level}`} item=${(index) => [found[index]]} row=${([one]) => (
+            one && html`<span class="log-at">${String(one.at).slice(11, 23)}</span><span class="log-level">${one.level}</span>
               <bdi class="log-target" dir="auto">${oneLine(one.target ?? '', 60)}</bdi>
-              <bdi class="log-text" dir="auto">${oneLine(one.message ?? '', 400)}</bdi>`;
-          }} />`}
+              <bdi class="log-text" dir="auto">${oneLine(one.message ?? '', 400)}</bdi>`)} />`}
     ${line && html`<div class="log-line"><p class="muted small">${visible(line.at)} · ${line.level} · <bdi dir="auto">${oneLine(line.target ?? '', 100)}</bdi>
       </p><${Code} text=${line.message ?? ''} label=${t('Message')} /></div>`}
   </div>`;

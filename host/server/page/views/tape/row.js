@@ -26,8 +26,16 @@ function textsOf(entry) {
   return found;
 }
 
+const MARKS = {
+  next: { sign: '●', name: 'both', get text() { return t('in the next request'); } },
+  both: { sign: '●', name: 'both', get text() { return t('in both requests'); } },
+  first: { sign: '◐', name: 'first', get text() { return t('only with the first selector'); } },
+  second: { sign: '◑', name: 'second', get text() { return t('only with the second selector'); } },
+  out: { sign: '○', name: 'out', get text() { return t('left out'); } },
+};
+
 /**
- * Whether an entry is in a selection, as a mark with its words.
+ * Whether an entry is in a selection, as a mark with its words; the same object for the same mark.
  * @param {number} id
  * @param {object|undefined} a the selection
  * @param {object|null} b the one beside it
@@ -37,24 +45,33 @@ export function markOf(id, a, b) {
   const isInB = b?.entries.has(id);
   if (!a) return null;
   if (b) {
-    if (isInA && isInB) return { sign: '●', name: 'both', text: t('in both requests') };
-    if (isInA) return { sign: '◐', name: 'first', text: t('only with the first selector') };
-    if (isInB) return { sign: '◑', name: 'second', text: t('only with the second selector') };
-    return a.leftOut.has(id) || b.leftOut.has(id) ? { sign: '○', name: 'out', text: t('left out') } : null;
+    if (isInA && isInB) return MARKS.both;
+    if (isInA) return MARKS.first;
+    if (isInB) return MARKS.second;
+    return a.leftOut.has(id) || b.leftOut.has(id) ? MARKS.out : null;
   }
-  if (isInA) return { sign: '●', name: 'both', text: t('in the next request') };
-  return a.leftOut.has(id) ? { sign: '○', name: 'out', text: t('left out') } : null;
+  if (isInA) return MARKS.next;
+  return a.leftOut.has(id) ? MARKS.out : null;
 }
 
 /**
- * The content of a row. `entry` is `undefined` while it is fetched and `null` where the tape has none.
+ * What a row shows. `entry` is `undefined` while it is fetched and `null` where the tape has none.
  * @param {object|null|undefined} entry
  * @param {number} id
  * @param {object|null} mark
+ */
+export const itemOf = (entry, id, mark) => [entry, id, mark, language.value];
+
+/** The class of a row. */
+export const classOf = ([entry]) => (entry ? `is-${entry.kind}` : '');
+
+/**
+ * The content of a row.
+ * @param {unknown[]} item
  * @param {() => boolean} isAffordable whether an entry that was not drawn yet may be drawn now
  */
-export function Row(entry, id, mark, isAffordable) {
-  if (entry && !texts.has(entry) && !isAffordable()) entry = undefined;
+export function Row([found, id, mark], isAffordable) {
+  const entry = found && !texts.has(found) && !isAffordable() ? undefined : found;
   // All rows have the same elements, so that those that pass by and those that come to be known change texts alone.
   const { name, summary: text, date } = entry ? textsOf(entry) : NO_TEXTS;
   const isDamaged = entry && !entry.payload;
