@@ -117,11 +117,17 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Whether something is mounted within that directory.
+    pub(crate) fn has_mounts_in(&self, directory: &Path) -> bool {
+        self.mounts.iter().any(|mount| mount.target != directory && mount.target.starts_with(directory))
+    }
+
     fn add_system(&mut self, confinement: &Confinement) {
         for system in SYSTEM {
             let path = PathBuf::from(system);
             match path.read_link() {
                 Ok(named) => self.links.push((path, named)),
+                Err(_) if is_empty(&path) => {}
                 Err(_) => self.add_same(&path, Access::System),
             }
         }
@@ -197,4 +203,9 @@ impl Plan {
         });
         self.mounts = kept;
     }
+}
+
+/// Whether that is a directory without entries: a mount of it would cost time, and show nothing.
+fn is_empty(path: &Path) -> bool {
+    path.read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }

@@ -14,6 +14,9 @@ const MAX_SESSIONS: usize = 64;
 const PREFIX: &str = "bub-session-";
 const SOCKETS: &str = "bub-net-";
 
+/// A directory that is seen in the place of one that is hidden.
+pub(crate) const EMPTY: &str = "empty";
+
 /// The private directories of a process, by session. They are removed with it. If it is killed, a later process removes
 /// them.
 #[derive(Debug, Default)]
@@ -27,7 +30,7 @@ struct Inner {
 }
 
 impl Private {
-    /// The directory of that session, with `tmp` and `home` in it.
+    /// The directory of that session, with `tmp`, `home` and `empty` in it.
     ///
     /// # Errors
     ///
@@ -43,6 +46,7 @@ impl Private {
         };
         folder.make("tmp")?;
         folder.make("home")?;
+        folder.make(EMPTY)?;
         let path = folder.path().to_owned();
         sessions.push_back((session.to_owned(), folder));
         while sessions.len() > MAX_SESSIONS {
