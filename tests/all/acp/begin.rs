@@ -44,6 +44,7 @@ fn a_session_begins_without_a_question_with_modes_and_commands() {
     let commands = told["params"]["update"]["availableCommands"].as_array().cloned().unwrap_or_default();
     let command = |name: &str| commands.iter().find(|command| command["name"] == name);
     assert!(command("tape.info").is_some() && command("no.such").is_none(), "{told}");
+    assert_eq!(command("undo").expect("it is a command")["description"], "Put back what the latest turn has changed");
     let read = command("fs.read").expect("it is a command");
     assert!(read["description"].as_str().is_some_and(|about| about.starts_with("Read a text file")), "{read}");
     assert!(read["input"]["hint"].as_str().is_some_and(|hint| hint.contains("path=")), "{read}");

@@ -9,6 +9,12 @@ use serde_json::Value;
 const WIDTH: usize = 76;
 const COMMAND: usize = 28;
 
+/// Commands of the program itself, which are no tools.
+const OF_THE_PROGRAM: [(&str, &str); 2] = [
+    (",diff", "Show what the latest turn has changed in the workspace."),
+    (",undo", "Put back what the latest turn has changed in the workspace."),
+];
+
 /// Show the commands.
 #[tool(effect = read, for_people)]
 pub fn help(turn: &Turn) -> Result<String> {
@@ -17,6 +23,9 @@ pub fn help(turn: &Turn) -> Result<String> {
         .to_owned();
     for tool in TOOLS.list(turn)? {
         text.push_str(&paragraph(&tool));
+    }
+    for (command, about) in OF_THE_PROGRAM {
+        text.push_str(&laid_out(command, about));
     }
     if turn.get_json("_commands").is_some_and(|commands| json::value(&commands) == "all") {
         text.push_str("Any other line behind the comma goes to the shell.");

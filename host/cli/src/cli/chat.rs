@@ -312,7 +312,8 @@ fn envelope_factory(host: &Arc<Host>, chat_id: String, session: String) -> Box<d
     let commands = host.config.commands("cli");
     Box::new(move |content| {
         // Commands of the chat itself are not messages.
-        let is_own = CHAT_COMMANDS.iter().any(|(name, _)| content.trim().strip_prefix(',') == Some(*name));
+        let is_own = CHAT_COMMANDS.iter().any(|(name, _)| content.trim().strip_prefix(',') == Some(*name))
+            || UndoCommand::parse(content).is_some();
         let kind = if is_own { MessageKind::Command } else { kind_of(commands, content) };
         message(Some(session.clone()), ["cli", &chat_id, "human"], content, kind)
     })

@@ -4,7 +4,7 @@ use super::Host;
 use crate::hooks::{ActiveSelector, active_selector};
 use crate::imports::grant_risk;
 use crate::plugin::{OpenCircuit, Plugin, PluginSet, Tool};
-use crate::turn::{CallScope, SelectorChoice};
+use crate::turn::{CallScope, SelectorChoice, UndoCommand};
 use bub_config::{OnFault, Prices};
 use bub_model::usage::{Report, ReportRow, Session, Sum};
 use bub_types::hook::{HOOKS, Hook};
@@ -89,16 +89,19 @@ pub fn plugin(host: &Host, plugin: &Plugin) -> Value {
     })
 }
 
-/// The tools that a person can call by a comma and their name, in the order of their names.
+/// What a person can call by a comma and its name, in the order of the names: tools, and the commands of the program itself.
 pub fn commands(plugins: &PluginSet) -> Vec<Value> {
     let tools = plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
-    let mut tools: Vec<_> = tools.collect();
-    tools.sort_by(|(_, one), (_, other)| one.name.cmp(&other.name));
+    let is_own = |name: &str| UndoCommand::NAMES.iter().any(|(own, _)| *own == name);
     let command = |(plugin, tool): (&Arc<Plugin>, &Tool)| {
         let about = tool.description.split_inclusive(". ").next().unwrap_or_default();
         json!({ "name": tool.name, "about": clipped(&one_line(about), MAX_ABOUT), "plugin": plugin.name })
     };
-    tools.into_iter().map(command).collect()
+    let own = UndoCommand::NAMES.map(|(name, about)| json!({ "name": name, "about": about, "plugin": null }));
+    let tools = tools.filter(|(_, tool)| !is_own(&tool.name)).map(command);
+    let mut commands: Vec<Value> = tools.chain(own).collect();
+    commands.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
+    commands
 }
 
 fn circuit(circuit: &OpenCircuit) -> Value {

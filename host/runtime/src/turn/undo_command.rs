@@ -23,6 +23,10 @@ pub enum UndoCommand {
 }
 
 impl UndoCommand {
+    /// The names of these commands without the comma, and what they do.
+    pub const NAMES: [(&str, &str); 2] =
+        [("diff", "Show what the latest turn has changed"), ("undo", "Put back what the latest turn has changed")];
+
     /// The command in a line. Anything else that begins so, such as `,diff a b`, is for the shell.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();

@@ -1,17 +1,16 @@
 //! Completion of comma commands: their names, and the names of their arguments.
 
 use bub_runtime::host::Host;
+use bub_runtime::turn::UndoCommand;
 use reedline::{Completer, CompletionResult, Span, Suggestion};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Commands of the chat itself, in addition to tools.
-pub(super) const CHAT_COMMANDS: [(&str, &str); 5] = [
+pub(super) const CHAT_COMMANDS: [(&str, &str); 3] = [
     ("quit", "Leave the chat"),
     ("exit", "Leave the chat"),
     ("thinking", "Show or hide the model's reasoning"),
-    ("diff", "Show what the latest turn has changed"),
-    ("undo", "Put back what the latest turn has changed"),
 ];
 
 /// Completes the names of the current tools.
@@ -30,7 +29,7 @@ impl Commands {
         let tools = plugins.iter().flat_map(|plugin| &plugin.tools);
         let about = |text: &str| text.lines().next().unwrap_or_default().to_owned();
         let mut names: Vec<_> = tools.map(|tool| (tool.name.clone(), about(&tool.description))).collect();
-        for (name, about) in CHAT_COMMANDS {
+        for (name, about) in CHAT_COMMANDS.into_iter().chain(UndoCommand::NAMES) {
             if names.iter().all(|(known, _)| known != name) {
                 names.push((name.to_owned(), about.to_owned()));
             }

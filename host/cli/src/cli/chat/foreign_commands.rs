@@ -2,6 +2,7 @@
 
 use super::complete::CHAT_COMMANDS;
 use bub_runtime::host::Host;
+use bub_runtime::turn::UndoCommand;
 
 /// Words that quit other programs.
 const LEAVING: [&str; 5] = ["quit", "exit", ":q", "/q", "bye"];
@@ -20,7 +21,7 @@ pub(super) fn hint(host: &Host, line: &str) -> Option<String> {
     let name = line.strip_prefix('/')?.split(' ').next()?;
     let plugins = host.plugins();
     let tools = plugins.iter().flat_map(|plugin| &plugin.tools).map(|tool| tool.name.as_str());
-    let own = CHAT_COMMANDS.iter().map(|(name, _)| *name);
+    let own = CHAT_COMMANDS.iter().chain(&UndoCommand::NAMES).map(|(name, _)| *name);
     tools.chain(own).find(|known| *known == name)?;
     Some(format!("a command begins with a comma: `,{name}`; {again}"))
 }
