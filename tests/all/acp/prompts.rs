@@ -161,8 +161,11 @@ fn slash_commands_run_without_a_model_and_paths_do_not() {
     assert_eq!(editor.say(&session, "/fs.read path=notes.txt"), "end_turn");
     assert!(editor.text(&session, "agent_message_chunk").contains("two"));
     assert_eq!(editor.say(&session, ",fs.read path=notes.txt"), "end_turn");
-    let said = format!("{}{}", editor.ask("session/prompt", &prompt(&session, &[json!({ "type": "text", "text": "/diff" })])),
-        editor.text(&session, "agent_message_chunk"));
+    let said = format!(
+        "{}{}",
+        editor.ask("session/prompt", &prompt(&session, &[json!({ "type": "text", "text": "/diff" })])),
+        editor.text(&session, "agent_message_chunk")
+    );
     assert!(said.contains("has changed"), "{said}");
     assert_eq!(model.requests().len(), 0);
     assert_eq!(editor.say(&session, "/usr/bin is what?"), "end_turn");

@@ -240,16 +240,14 @@ async fn run_loaded(command: LoadedCommand, host: &Host) -> Result<()> {
             grants::grant(&mut out, host, find(&plugins, &name)?, &grants, follow)?;
         }
         LoadedCommand::Revoke { name, grants } => grants::revoke(&mut out, host, find(&plugins, &name)?, &grants)?,
-        LoadedCommand::Unquarantine { name } => {
-            match host.lift_quarantine(&name).await? {
-                0 => {
-                    let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
-                    let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));
-                    bail!("plugin `{name}` is not in quarantine{hint}");
-                }
-                _ => writeln!(out, "plugin `{name}` is no longer in quarantine")?,
+        LoadedCommand::Unquarantine { name } => match host.lift_quarantine(&name).await? {
+            0 => {
+                let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
+                let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));
+                bail!("plugin `{name}` is not in quarantine{hint}");
             }
-        }
+            _ => writeln!(out, "plugin `{name}` is no longer in quarantine")?,
+        },
     }
     Ok(())
 }

@@ -11,8 +11,7 @@ use crate::channel::Channel;
 use crate::plugin::quarantine::Quarantine;
 use crate::plugin::recording::Recordings;
 use crate::plugin::{
-    Cache, CallLog, CodeLinker, Engines, GrantRegistry, Meter, OpenCircuit, PluginRegistry, PluginSet,
-    plugin_lock,
+    Cache, CallLog, CodeLinker, Engines, GrantRegistry, Meter, OpenCircuit, PluginRegistry, PluginSet, plugin_lock,
 };
 use anyhow::Result;
 use bub_blame::TrailSink;

@@ -7,11 +7,8 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Commands of the chat itself, in addition to tools.
-pub(super) const CHAT_COMMANDS: [(&str, &str); 3] = [
-    ("quit", "Leave the chat"),
-    ("exit", "Leave the chat"),
-    ("thinking", "Show or hide the model's reasoning"),
-];
+pub(super) const CHAT_COMMANDS: [(&str, &str); 3] =
+    [("quit", "Leave the chat"), ("exit", "Leave the chat"), ("thinking", "Show or hide the model's reasoning")];
 
 /// Completes the names of the current tools.
 pub(super) struct Commands {

@@ -75,7 +75,10 @@ const HOME: &[(&str, &str)] = &[
     ),
     ("cache/DIGEST.cwasm", "Compiled plugins (`BUB_CACHE` moves them); rebuilt when they are missing."),
     ("cache/DIGEST.cwasm.checked", "The state in which such a file was checked, and when it was used last."),
-    ("cache/sandbox", "That bubblewrap works here, and with which settings of the system; tried again when one changes."),
+    (
+        "cache/sandbox",
+        "That bubblewrap works here, and with which settings of the system; tried again when one changes.",
+    ),
     ("cache/index/TAPE.NAME", "Indexes of long tapes; rebuilt when they are missing."),
     ("cache/DIGEST.refused", "Plugins that could not be compiled, and why."),
 ];
