@@ -64,6 +64,25 @@ fn every_byte_of_fifty_requests_has_a_source_and_the_body_is_the_one_that_was_se
     assert!(by_host.iter().all(|text| text.trim().len() < 40), "{by_host:#?}");
 }
 
+#[test]
+fn what_a_selector_wrote_itself_is_the_selectors_and_what_it_chose_is_its_authors() {
+    let home = home().without_tools();
+    home.configure(
+        "selector = \"context-builder\"\nmax_tokens = 400\n[windows]\n\"openai:fake-model\" = 4000\n\
+         [plugins.context-builder]\nenabled = true\n[plugins.memory]\nenabled = true",
+    );
+    let file = home.workspace().join("trails").to_string_lossy().into_owned();
+    let model = Server::ruled(|_| Answer::text(&"It was said before, and is said again. ".repeat(12)));
+    let lines: String = (0..30).map(|turn| format!("Tell me more about the harbour, part {turn}.\n")).collect();
+    let chat = home.bub(["chat", "--session-id", "s"]).model(&model).input(&lines).finish();
+    assert_eq!(chat.code, Some(0), "{chat}");
+    home.run(["And the last part?", "--session", "s", "--trails", &file]).model(&model).finish();
+    let all = of_file(&home, &file);
+    let blame = all.last().expect("a request");
+    super::is_by(blame, "[Conversation summary]", "context-builder", "selector");
+    assert_eq!(source_of(blame, "And the last part?")["kind"], "sender");
+}
+
 /// What the host wrote of the contents of messages.
 fn texts_of_host(blame: &Value) -> Vec<String> {
     let body = blame["body"].as_str().expect("a body");
