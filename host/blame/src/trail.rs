@@ -3,6 +3,7 @@
 use crate::difference::{History, Step};
 use crate::source::{HOST, Source};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The version of the format of trails.
@@ -36,7 +37,22 @@ pub struct RequestTrail {
     pub calls: Vec<CallTrail>,
     /// The body that was sent. Media stand in it as marks.
     pub body: Arc<str>,
+    #[serde(skip)]
+    places: Places,
 }
+
+/// Where sources stand in the list, which a trail of a long conversation has many of. It says nothing that the list does not
+/// say, so all are equal.
+#[derive(Debug, Clone, Default)]
+struct Places(HashMap<Source, usize>);
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Places {}
 
 /// Takes each trail when its request is sent.
 pub type TrailSink = Arc<dyn Fn(RequestTrail) + Send + Sync>;
@@ -128,18 +144,21 @@ impl RequestTrail {
             stages: Vec::new(),
             calls: Vec::new(),
             body: "".into(),
+            places: Places::default(),
         }
     }
 
     /// The place of a source in the list, where it is added if it is new.
     pub fn source(&mut self, source: Source) -> usize {
-        match self.sources.iter().position(|known| *known == source) {
-            Some(place) => place,
-            None => {
-                self.sources.push(source);
-                self.sources.len() - 1
-            }
+        if self.places.0.len() != self.sources.len() {
+            self.places.0 = self.sources.iter().cloned().zip(0..).collect();
         }
+        let next = self.sources.len();
+        let place = *self.places.0.entry(source.clone()).or_insert(next);
+        if place == next {
+            self.sources.push(source);
+        }
+        place
     }
 
     /// Reads a trail that was kept.

@@ -7,8 +7,7 @@ use super::manifest::{CallRow, Manifest};
 use super::objects::{Objects, Text, digest};
 use super::record::{CallRecord, Shared, TurnRecord};
 use super::{FORMAT, read};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::io::Write;
@@ -45,8 +44,8 @@ pub(crate) fn encode(turn: TurnRecord, program: &str, redact: &dyn Fn(&str) -> S
     };
     let line = serde_json::to_string(&manifest)?;
     let name = digest(line.as_bytes());
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    // In one piece: the encoder clears its buffer for each.
+    // Of a file that is cut off the blocks before are read.
+    let mut packed = FrameEncoder::with_frame_info(FrameInfo::new().block_size(BlockSize::Max64KB), Vec::new());
     packed.write_all(encoder.objects.lines.as_bytes())?;
     let packed = packed.finish()?;
     let mut bytes = format!("{} {FORMAT} {name} {}\n{line}\n", read::MAGIC, digest(&packed)).into_bytes();

@@ -20,5 +20,6 @@ pub use read::{Problem, Recording, RecordingHeader};
 pub use record::{CallRecord, Ended, ImportRecord, Shared, TurnRecord};
 pub use store::{Limits, Listed, Store, Written};
 
-/// The version of the layout of files. A program reads those of its own version.
-pub const FORMAT: u32 = 1;
+/// The version of the layout of files, of which a program reads older ones too: values are packed as an LZ4 frame. In the first
+/// version they are packed by gzip.
+pub const FORMAT: u32 = 2;

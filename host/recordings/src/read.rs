@@ -6,6 +6,7 @@ use super::objects::{digest, unfold};
 use super::record::{CallRecord, ImportRecord};
 use bub_types::text::one_line;
 use flate2::read::GzDecoder;
+use lz4_flex::frame::FrameDecoder;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -13,6 +14,9 @@ use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+
+/// The version of the layout whose values are packed by gzip.
+const GZIP: u32 = 1;
 
 /// How each file begins.
 pub(crate) const MAGIC: &str = "bub-wasm recording";
@@ -86,20 +90,20 @@ impl RecordingHeader {
     ///
     /// What is wrong with it.
     pub fn read(path: &Path) -> Result<Self, Problem> {
-        Self::take(&mut open(path)?).map(|(header, _)| header)
+        Self::take(&mut open(path)?).map(|(header, _, _)| header)
     }
 
-    /// The header, and the digest that the rest of the file has to have.
-    fn take(file: &mut impl BufRead) -> Result<(Self, String), Problem> {
+    /// The header, the digest that the rest of the file has to have, and the version of its layout.
+    fn take(file: &mut impl BufRead) -> Result<(Self, String, u32), Problem> {
         let first = line(file, MAX_FIRST)?.ok_or(Problem::NoRecording)?;
         let words = first.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(' ')).ok_or(Problem::NoRecording)?;
         let words: Vec<&str> = words.split(' ').collect();
         let format = words.first().copied().unwrap_or_default();
-        match format.parse::<u32>() {
-            Ok(FORMAT) => {}
+        let format = match format.parse::<u32>() {
+            Ok(format @ GZIP..=FORMAT) => format,
             Ok(newer) if newer > FORMAT => return Err(Problem::Newer(newer.to_string())),
             _ => return Err(Problem::NoRecording),
-        }
+        };
         let [_, expected, rest] = words[..] else { return Err(Problem::NoRecording) };
         let text = line(file, MAX_MANIFEST)?.ok_or(Problem::CutOff)?;
         let found = digest(text.as_bytes());
@@ -109,7 +113,7 @@ impl RecordingHeader {
         let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
             Problem::Edited(format!("its manifest is not understood: {}", one_line(&error.to_string())))
         })?;
-        Ok((Self { manifest, digest: found }, rest.to_owned()))
+        Ok((Self { manifest, digest: found }, rest.to_owned(), format))
     }
 }
 
@@ -121,8 +125,8 @@ impl Recording {
     /// Nothing of it can be used. Where only some of its objects are missing, [`Self::problem`] says so.
     pub fn read(path: &Path) -> Result<Self, Problem> {
         let mut file = open(path)?;
-        let (RecordingHeader { manifest, digest }, rest) = RecordingHeader::take(&mut file)?;
-        let (objects, problem) = objects(file, &rest)?;
+        let (RecordingHeader { manifest, digest }, rest, format) = RecordingHeader::take(&mut file)?;
+        let (objects, problem) = objects(file, &rest, format)?;
         let mut recording = Self { manifest, digest, problem, objects };
         if recording.problem.is_none() && !recording.is_complete() {
             recording.problem = Some(Problem::Edited("values that its manifest names are missing".to_owned()));
@@ -216,23 +220,28 @@ fn line(file: &mut impl BufRead, most: u64) -> Result<Option<String>, Problem> {
     String::from_utf8(bytes).map(Some).map_err(|_| Problem::Edited("it is not text".to_owned()))
 }
 
-/// The objects by their digests, as far as they can be read, and what is wrong with them.
-fn objects(file: impl Read, expected: &str) -> Result<(HashMap<String, String>, Option<Problem>), Problem> {
+/// Objects by their digests, as far as they can be read, and what is wrong with them.
+type Objects = (HashMap<String, String>, Option<Problem>);
+
+fn objects(file: impl Read, expected: &str, format: u32) -> Result<Objects, Problem> {
     let mut packed = Vec::new();
     let read = file.take(MAX_OBJECTS).read_to_end(&mut packed);
     read.map_err(|error| Problem::Unreadable(error.to_string()))?;
     let is_same = digest(&packed) == expected;
-    let (objects, problem) = unpack(&packed);
+    let (objects, problem) = match format {
+        GZIP => lines(GzDecoder::new(&*packed)),
+        _ => lines(FrameDecoder::new(&*packed)),
+    };
     let changed = || Problem::Edited("its values do not have the digest that it names".to_owned());
     Ok((objects, problem.or_else(|| (!is_same).then(changed))))
 }
 
-fn unpack(packed: &[u8]) -> (HashMap<String, String>, Option<Problem>) {
+fn lines(unpacked: impl Read) -> Objects {
     let mut objects = HashMap::new();
-    let mut packed = BufReader::new(GzDecoder::new(packed).take(MAX_OBJECTS));
+    let mut unpacked = BufReader::new(unpacked.take(MAX_OBJECTS));
     loop {
         let mut bytes = Vec::new();
-        match packed.read_until(b'\n', &mut bytes) {
+        match unpacked.read_until(b'\n', &mut bytes) {
             Ok(0) => return (objects, None),
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return (objects, Some(Problem::CutOff)),

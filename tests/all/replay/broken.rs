@@ -2,7 +2,11 @@
 
 use super::{files, name, recording, replay};
 use bub_tests::{Finished, Home, programs};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use lz4_flex::frame::FrameDecoder;
 use std::fs;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 
 fn recorded() -> (Home, PathBuf, Vec<u8>) {
@@ -40,7 +44,25 @@ fn what_a_newer_program_wrote_is_left_to_it() {
     let (home, file, bytes) = recorded();
     let newer = [b"bub-wasm recording 9 ", &bytes[b"bub-wasm recording 1 ".len()..]].concat();
     fs::write(&file, newer).expect("it can be written");
-    is_named(&replay(&home, 1), &file, "its format is `9`, and this program reads 1: use a newer bub-wasm");
+    is_named(&replay(&home, 1), &file, "its format is `9`, and this program reads 2: use a newer bub-wasm");
+}
+
+#[test]
+fn a_recording_in_the_first_layout_is_replayed() {
+    let (home, file, bytes) = recorded();
+    let mut parts = bytes.splitn(3, |byte| *byte == b'\n');
+    let mut part = || parts.next().expect("it has two lines and values").to_vec();
+    let (first, manifest, packed) = (String::from_utf8(part()).expect("it is text"), part(), part());
+    let mut values = Vec::new();
+    FrameDecoder::new(&*packed).read_to_end(&mut values).expect("they are an LZ4 frame");
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&values).expect("memory takes it");
+    let packed = packed.finish().expect("memory takes it");
+    let digest = first.split(' ').nth(3).expect("the digest of the manifest");
+    let first = format!("bub-wasm recording 1 {digest} {}\n", crate::plugin_add::sha256(&packed));
+    fs::write(&file, [first.as_bytes(), &manifest, b"\n", &packed].concat()).expect("it can be written");
+    let replayed = replay(&home, 1);
+    assert!(replayed.code == Some(0) && replayed.stdout.contains("identical"), "{replayed}");
 }
 
 #[test]

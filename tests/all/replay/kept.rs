@@ -2,7 +2,7 @@
 
 use super::{are_identical, files, recording, replay};
 use bub_tests::{Answer, Gate, Serve, Server, programs};
-use flate2::read::GzDecoder;
+use lz4_flex::frame::FrameDecoder;
 use serde_json::json;
 use std::fs;
 use std::io::Read;
@@ -15,7 +15,7 @@ fn text(file: &Path) -> String {
     let bytes = fs::read(file).expect("it can be read");
     let ends: Vec<usize> = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
     let mut text = String::from_utf8_lossy(&bytes[..ends[1]]).into_owned();
-    GzDecoder::new(&bytes[ends[1]..]).read_to_string(&mut text).expect("it is text");
+    FrameDecoder::new(&bytes[ends[1]..]).read_to_string(&mut text).expect("it is text");
     text
 }
 

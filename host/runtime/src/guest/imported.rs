@@ -5,6 +5,7 @@
 //! `wasi::recorded_http`, clocks and random numbers in `determinism`.
 
 mod crosses;
+mod lists;
 mod live;
 mod of_plugin;
 mod of_tape;

@@ -4,11 +4,12 @@ use super::stages::Request;
 use crate::guest::selection::MessageOrigin;
 use crate::guest::view::About;
 use crate::plugin::PluginSet;
+use crate::plugin::recording::Texts;
 use crate::turn::{Making, SystemPrompt, TrailContext, TrailFacts, TrailMessage, Turn, by_entry};
 use bub_blame::Source;
 use bub_tape::{Entry, json};
 use bub_types::hook::Hook;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// How many entries are read for each one that is wanted, at most.
@@ -31,14 +32,34 @@ struct Parts {
     plugins: Arc<PluginSet>,
     about: Arc<About>,
     origins: Vec<From>,
-    entries: BTreeMap<u64, Entry>,
+    /// Entries of the tape as sources: what names them is kept, what they hold is in the messages.
+    entries: Named,
     /// The selector, and the system prompt that it wrote.
     selector: String,
     system_prompt: Option<String>,
     /// The parts that plugins answered, where the agent loop sends a prompt of its own.
     answered: Option<SystemPrompt>,
     agent: Source,
-    messages: Vec<String>,
+    messages: Texts,
+}
+
+/// What names entries: their ids, and their kind and meta.
+struct Named {
+    ids: Vec<u64>,
+    texts: Texts,
+}
+
+impl Named {
+    fn new(entries: &BTreeMap<u64, Entry>) -> Self {
+        let texts = entries.values().flat_map(|entry| [&*entry.kind, &*entry.meta]);
+        Self { ids: entries.keys().copied().collect(), texts: Texts::new(texts) }
+    }
+
+    fn sources(&self) -> HashMap<u64, Source> {
+        let mut texts = self.texts.iter();
+        let mut next = || texts.next().unwrap_or_default();
+        self.ids.iter().map(|id| (*id, by_entry(*id, next(), next()))).collect()
+    }
 }
 
 /// The messages of a request, and how they were made. `agent` is the plugin that asks for them.
@@ -58,12 +79,12 @@ pub async fn context(
         plugins: turn.scope.plugins.clone(),
         about,
         origins,
-        entries,
+        entries: Named::new(&entries),
         selector,
         system_prompt,
         answered: turn.answered_system_prompt().filter(|_| own),
         agent: agent.cloned().unwrap_or_default(),
-        messages: messages.clone(),
+        messages: Texts::new(messages.iter().map(String::as_str)),
     };
     Ok((messages, TrailContext::new(move || parts.make())))
 }
@@ -78,14 +99,15 @@ impl Parts {
         if let Some(text) = &self.system_prompt {
             content.step(selector.clone(), text.as_str());
         }
-        let made = self.origins.iter().zip(&self.messages).map(|(origin, message)| {
-            let text: Arc<str> = message.as_str().into();
+        let entries = self.entries.sources();
+        let made = self.origins.iter().zip(self.messages.iter()).map(|(origin, message)| {
+            let text: Arc<str> = message.into();
             let plain = |source| TrailMessage { making: Making::new(source, text.clone()), content: None, entry: None };
             match origin {
                 From::System => TrailMessage { content: Some(content.clone()), ..plain(Source::host()) },
                 From::Selector => plain(selector.clone()),
                 From::Entry(id) => {
-                    let source = self.entries.get(id).map_or_else(|| Source::entry(*id), by_entry);
+                    let source = entries.get(id).cloned().unwrap_or_else(|| Source::entry(*id));
                     let known = self.known(*id, message);
                     let mut making = known.unwrap_or_else(|| Making::new(source.clone(), text.clone()));
                     making.step(source, text);

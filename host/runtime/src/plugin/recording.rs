@@ -12,6 +12,7 @@ mod live;
 mod play;
 mod record;
 mod scratch;
+mod texts;
 mod turn;
 mod writer;
 
@@ -23,6 +24,7 @@ pub(crate) use live::{COMPLETE, NEXT};
 pub use live::{LiveAnswer, LiveModel};
 pub use play::{Playback, Played};
 pub use record::{Recorded, Recorder};
+pub use texts::Texts;
 pub use turn::{CallPlace, CollectedTurn, TurnRecorder};
 pub use writer::{RunningTurn, Writer};
 

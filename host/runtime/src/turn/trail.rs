@@ -97,9 +97,9 @@ impl TrailFacts {
 }
 
 /// The source of a message that the tape has.
-pub fn by_entry(entry: &bub_tape::Entry) -> Source {
-    let text = |key| bub_tape::json::get(&entry.meta, key).and_then(bub_tape::json::string);
-    Source { plugin: text("plugin"), turn: text("run_id"), ..Source::entry(entry.id).named(&entry.kind) }
+pub fn by_entry(id: u64, kind: &str, meta: &str) -> Source {
+    let text = |key| bub_tape::json::get(meta, key).and_then(bub_tape::json::string);
+    Source { plugin: text("plugin"), turn: text("run_id"), ..Source::entry(id).named(kind) }
 }
 
 /// A prompt as a user message.

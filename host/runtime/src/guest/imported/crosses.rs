@@ -1,5 +1,6 @@
 //! Values as JSON, in recordings.
 
+use super::lists::{Each, Entries, KeptList, KeptRequest, Strings, Tools};
 use crate::guest::bindings::{entries, exchange, log, process, recall, stages, subturn, usage, view};
 use crate::plugin::recording::length;
 use bub_types::{Envelope, Error, MessageKind, ModelOptions, Principal, Prompt, StreamEvent, ToolCall, ToolSpec};
@@ -16,8 +17,14 @@ pub(super) trait Crosses: Sized {
     /// A copy without handles.
     type Kept: Send + 'static;
 
+    /// A copy of a list.
+    type Many: KeptList;
+
     /// Copies it.
     fn kept(&self) -> Self::Kept;
+
+    /// Copies a list.
+    fn kept_all(list: &[Self]) -> Self::Many;
 
     /// About how many bytes the copy holds.
     fn weight(kept: &Self::Kept) -> usize;
@@ -29,11 +36,27 @@ pub(super) trait Crosses: Sized {
     fn from_shown(value: Value) -> Option<Self>;
 }
 
+/// The copy of a list of the type: as the type in brackets, or each by itself.
+macro_rules! many {
+    () => {
+        many!(Each<Self>);
+    };
+    ($many:ty) => {
+        type Many = $many;
+
+        fn kept_all(list: &[Self]) -> Self::Many {
+            <$many>::of(list)
+        }
+    };
+}
+
 /// Types that are copied as they are; their weight is that of the texts in them.
 macro_rules! plain {
-    ($($ty:ty $(, $kept:ident => $weight:expr)?;)*) => {
+    ($($ty:ty $(as [$many:ty])? $(, $kept:ident => $weight:expr)?;)*) => {
         $(impl Crosses for $ty {
             type Kept = Self;
+
+            many!($($many)?);
 
             fn kept(&self) -> Self {
                 self.clone()
@@ -72,22 +95,18 @@ plain! {
     MessageKind, _nothing => 0;
     Principal, _nothing => 0;
     log::Level, _nothing => 0;
-    String, text => text.len();
-    ToolSpec, tool => tool.name.len() + tool.description.len() + tool.parameters.len();
+    String as [Strings], text => text.len();
+    ToolSpec as [Tools], tool => tool.name.len() + tool.description.len() + tool.parameters.len();
     ToolCall, call => call.name.len() + call.arguments.len();
     Prompt, prompt => match prompt {
         Prompt::Text(text) => text.len(),
         Prompt::Parts(parts) => parts.len(),
     };
-    entries::Entry, entry => entry.payload.len() + entry.meta.len() + entry.date.len();
+    entries::Entry as [Entries], entry => entry.payload.len() + entry.meta.len() + entry.date.len();
     entries::Draft, draft => draft.payload.len() + draft.meta.len();
     exchange::Event, event => match event {
         exchange::Event::Text(text) | exchange::Event::Reasoning(text) => text.len(),
         other => length(other),
-    };
-    exchange::Request, request => {
-        request.messages.iter().map(<String as Crosses>::weight).sum::<usize>()
-            + request.tools.iter().map(<ToolSpec as Crosses>::weight).sum::<usize>()
     };
     Envelope; ModelOptions; StreamEvent;
     entries::Forgotten; entries::Hit; entries::Info; entries::Query; entries::Search;
@@ -95,8 +114,32 @@ plain! {
     view::WrittenPart;
 }
 
+impl Crosses for exchange::Request {
+    type Kept = KeptRequest;
+
+    many!();
+
+    fn kept(&self) -> Self::Kept {
+        KeptRequest::of(self)
+    }
+
+    fn weight(kept: &Self::Kept) -> usize {
+        kept.weight()
+    }
+
+    fn shown(kept: &Self::Kept) -> Value {
+        kept.shown()
+    }
+
+    fn from_shown(value: Value) -> Option<Self> {
+        serde_json::from_value(value).ok()
+    }
+}
+
 impl<T: 'static> Crosses for Resource<T> {
     type Kept = ();
+
+    many!();
 
     fn kept(&self) {}
 
@@ -114,8 +157,10 @@ impl<T: 'static> Crosses for Resource<T> {
     }
 }
 
-impl<T: Crosses> Crosses for Option<T> {
+impl<T: Crosses + 'static> Crosses for Option<T> {
     type Kept = Option<T::Kept>;
+
+    many!();
 
     fn kept(&self) -> Self::Kept {
         self.as_ref().map(T::kept)
@@ -134,19 +179,21 @@ impl<T: Crosses> Crosses for Option<T> {
     }
 }
 
-impl<T: Crosses> Crosses for Vec<T> {
-    type Kept = Vec<T::Kept>;
+impl<T: Crosses + 'static> Crosses for Vec<T> {
+    type Kept = T::Many;
+
+    many!();
 
     fn kept(&self) -> Self::Kept {
-        self.iter().map(T::kept).collect()
+        T::kept_all(self)
     }
 
     fn weight(kept: &Self::Kept) -> usize {
-        kept.iter().map(T::weight).sum()
+        kept.weight()
     }
 
     fn shown(kept: &Self::Kept) -> Value {
-        kept.iter().map(T::shown).collect()
+        kept.shown()
     }
 
     fn from_shown(value: Value) -> Option<Self> {
@@ -157,8 +204,10 @@ impl<T: Crosses> Crosses for Vec<T> {
     }
 }
 
-impl<T: Crosses> Crosses for Result<T, Error> {
+impl<T: Crosses + 'static> Crosses for Result<T, Error> {
     type Kept = Result<T::Kept, Error>;
+
+    many!();
 
     fn kept(&self) -> Self::Kept {
         self.as_ref().map(T::kept).map_err(Error::clone)
