@@ -150,7 +150,7 @@ verify_index() {
         unsigned "the installer knows no public key"
     elif has minisign; then
         fetch_signature
-        minisign -V -q -m "$folder/index.json" -x "$folder/index.json.minisig" -P "$key" >/dev/null 2>&1 ||
+        minisign -V -q -H -m "$folder/index.json" -x "$folder/index.json.minisig" -P "$key" >/dev/null 2>&1 ||
             fail "the signature of \`$shown_index\` is not by the key \`$(printf %s "$key" | clip)\`; nothing was installed"
         verified=1
     elif has openssl && openssl version 2>/dev/null | grep -q '^OpenSSL [3-9]'; then
@@ -173,7 +173,8 @@ fetch_signature() {
     fetch "$index.minisig" "$folder/index.json.minisig" 4096
 }
 
-# A signature of minisign is one of Ed25519 over the BLAKE2b digest: 2 bytes say so, 8 name the key, and 64 are it.
+# A signature of minisign is one of Ed25519 over the BLAKE2b digest: 2 bytes say so, 8 name the key, and 64 are it. A second
+# one is over these 64 and the trusted comment.
 openssl_verify() {
     (
         cd "$folder" || exit 1
@@ -185,9 +186,14 @@ openssl_verify() {
         head -c 10 signed | tail -c 8 >signed.id
         cmp -s key.id signed.id || exit 1
         tail -c 64 signed >signature
+        { cat signature && sed -n '3s/^trusted comment: //p' index.json.minisig | tr -d '\r\n'; } >commented
+        sed -n 4p index.json.minisig | tr -d '\r\n' | openssl base64 -d -A >commented.signature 2>/dev/null
         { printf '\060\052\060\005\006\003\053\145\160\003\041\000' && tail -c 32 key; } >key.der
         openssl dgst -blake2b512 -binary index.json >digest 2>/dev/null || exit 1
-        openssl pkeyutl -verify -pubin -keyform DER -inkey key.der -rawin -in digest -sigfile signature >/dev/null 2>&1
+        for one in digest:signature commented:commented.signature; do
+            openssl pkeyutl -verify -pubin -keyform DER -inkey key.der -rawin -in "${one%:*}" -sigfile "${one#*:}" \
+                >/dev/null 2>&1 || exit 1
+        done
     )
 }
 

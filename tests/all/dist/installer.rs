@@ -6,6 +6,7 @@ use bub_tests::Home;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 use tempfile::TempDir;
 
 /// What a machine has that has nothing more than it needs.
@@ -121,6 +122,33 @@ fn wget_serves_as_well_as_curl_and_a_missing_verifier_is_said() {
         .only(&["sh", "cut", "head", "awk", "cp", "grep"])
         .run()
         .refuses(&["the installer needs `gzip`"]);
+}
+
+#[test]
+fn minisign_and_openssl_accept_and_refuse_the_same_signatures() {
+    let (other, wrong) = (Mirror::new(small_archive(VERSION)), "is not by the key");
+    for verifier in ["minisign", "openssl"] {
+        if Command::new(verifier).arg("-v").output().is_err() {
+            println!("skipped: there is no `{verifier}` here");
+            continue;
+        }
+        let mirror = Mirror::new(small_archive(VERSION));
+        let tools = [&LITTLE[..], &["cmp", "curl", "wc", verifier]].concat();
+        let strict = || Installer::new(&mirror).only(&tools).with(&["--require-signature"]);
+        let is_accepted = |what: &str| {
+            let installed = strict().run();
+            assert!(installed.is_done, "{verifier}, {what}: {}", installed.stderr);
+            assert!(installed.stdout.contains("the index has a good signature"), "{verifier}: {}", installed.stdout);
+        };
+        is_accepted("as `self index` signs");
+        mirror.change_signature(|lines| lines.iter_mut().for_each(|line| line.push('\r')));
+        is_accepted("with line ends of Windows");
+        strict().with(&["--key", &other.key()]).run().refuses(&[wrong]);
+        mirror.change_signature(|lines| lines[2].push('x'));
+        strict().run().refuses(&[wrong]);
+        mirror.change_signature(|lines| lines.truncate(2));
+        strict().run().refuses(&[wrong]);
+    }
 }
 
 #[test]

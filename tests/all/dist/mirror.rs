@@ -63,6 +63,23 @@ impl Mirror {
         self.put("/index.json.minisig", signature.as_bytes());
     }
 
+    /// Serves a signature of the index whose lines `change` was given.
+    pub(super) fn change_signature(&self, change: impl FnOnce(&mut Vec<String>)) {
+        let index = self.body("/index.json");
+        let signature = minisign::sign(None, &self.key.sk, &index[..], Some("file:index.json"), None).unwrap();
+        let mut lines: Vec<String> = signature.into_string().lines().map(str::to_owned).collect();
+        change(&mut lines);
+        self.put("/index.json.minisig", (lines.join("\n") + "\n").as_bytes());
+    }
+
+    /// What it serves at a path.
+    fn body(&self, path: &str) -> Vec<u8> {
+        let responses = self.responses.lock().unwrap();
+        let response = &responses[path];
+        let end = response.windows(4).position(|four| four == b"\r\n\r\n").expect("a response has a head");
+        response[end + 4..].to_vec()
+    }
+
     pub(super) fn key(&self) -> String {
         self.key.pk.to_base64()
     }
