@@ -1,6 +1,7 @@
 //! `forget-person`: what one sender has said is erased everywhere, and what others have said stays.
 
 mod database;
+mod workers;
 
 use crate::home;
 use bub_tests::{Answer, Finished, Home, Serve, Server};

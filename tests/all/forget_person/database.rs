@@ -5,22 +5,20 @@ use crate::cluster::until;
 use crate::home;
 use crate::serve::{echo, serve};
 use bub_test_support::postgres::Postgres;
-use bub_tests::{Answer, Gate, Home, Server, programs};
+use bub_tests::{Answer, Home, Server, programs};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// A home on a database of its own.
-struct Databased {
-    home: Home,
+pub(super) struct Databased {
+    pub(super) home: Home,
     postgres: &'static Postgres,
     address: String,
 }
 
 impl Databased {
     /// `None`: PostgreSQL is not installed.
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         let postgres = Postgres::shared()?;
         let (home, address) = (home(), postgres.database());
         home.configure(&format!("tape_store = {address:?}\nlease_seconds = 3\nlock_wait = 8"));
@@ -28,7 +26,7 @@ impl Databased {
     }
 
     /// The same with a channel that brings these messages, and to which no answer can be delivered.
-    fn posted(arrivals: &str) -> Option<Self> {
+    pub(super) fn posted(arrivals: &str) -> Option<Self> {
         let this = Self::new()?;
         this.home.plugin("poster", programs::POSTER);
         let fails = "fails = { send = { kind = \"not-found\", message = \"gone\" } }";
@@ -38,11 +36,11 @@ impl Databased {
         Some(this)
     }
 
-    fn sql(&self, statement: &str) -> String {
+    pub(super) fn sql(&self, statement: &str) -> String {
         self.postgres.sql(&self.address, statement)
     }
 
-    fn until(&self, statement: &str, expected: &str) {
+    pub(super) fn until(&self, statement: &str, expected: &str) {
         until(&self.address, statement, expected);
     }
 
@@ -53,13 +51,13 @@ impl Databased {
     }
 
     /// All rows of a table, one a line, with the bytes of its columns in lower case.
-    fn rows(&self, table: &str) -> Vec<String> {
+    pub(super) fn rows(&self, table: &str) -> Vec<String> {
         let text = self.sql(&format!("SELECT replace(t::text, E'\\n', ' ') FROM {table} t"));
         text.lines().map(|line| readable(line).to_lowercase()).collect()
     }
 
     /// The tables in which a word stands, and the samples of columns that PostgreSQL keeps.
-    fn holding(&self, word: &str) -> Vec<String> {
+    pub(super) fn holding(&self, word: &str) -> Vec<String> {
         let mut tables = self.tables();
         assert!(tables.len() > 15, "{tables:?}");
         tables.push("pg_stats".to_owned());
@@ -111,7 +109,7 @@ fn readable(row: &str) -> String {
     text
 }
 
-const ARRIVALS: &str = r#"{ id = "1", chat = "7", sender = "ada", content = "the wolfram lamp on my desk is mine" },
+pub(super) const ARRIVALS: &str = r#"{ id = "1", chat = "7", sender = "ada", content = "the wolfram lamp on my desk is mine" },
     { id = "2", chat = "8", sender = "bob", content = "the porcupine sleeps under the old oak tree" }"#;
 
 /// Both of them in tapes, archives, the memory, the inbox, and rows that workers leave for others.
@@ -217,97 +215,6 @@ fn an_erasure_in_a_database_that_is_killed_is_continued_by_the_next_one() {
     assert_eq!(last.code, Some(0), "{last}");
     here.she_is_forgotten();
     assert_eq!(here.of_others(), before);
-}
-
-#[test]
-fn a_message_that_is_being_answered_is_not_torn_out() {
-    let Some(here) = Databased::posted(ARRIVALS) else { return };
-    here.home.configure("lock_wait = 1");
-    let gate = Arc::new(Gate::default());
-    let of_rule = Arc::clone(&gate);
-    let model = Server::ruled(move |request| match request.last_content().contains("wolfram") {
-        true => Answer::gated("the lamp", &of_rule, " is yours"),
-        false => Answer::text("he sleeps"),
-    });
-    let served = serve(&here.home, &model);
-    here.until("SELECT count(*) FROM message WHERE state = 1", "1");
-    here.until("SELECT count(*) FROM message WHERE state = 2", "1");
-    let counted = forget(&here.home, ["ada", "--dry-run"]);
-    assert!(counted.code == Some(0) && counted.stdout.contains("1 messages and answers in the inbox"), "{counted}");
-    let refused = forget(&here.home, ["ada", "--yes", "--export", "ada.jsonl"]);
-    refused.mentions("is being answered: run the command again when its turn has ended");
-    assert!(!here.home.workspace().join("ada.jsonl").exists(), "nothing was done");
-    assert!(!here.holding("wolfram").is_empty());
-    // Bob, whose turn is over, can be forgotten meanwhile.
-    here.until("SELECT count(*) FROM lease WHERE name LIKE 'session:%' AND until > clock_timestamp()", "1");
-    assert_eq!(forget(&here.home, ["bob", "--yes", "--no-export"]).code, Some(0));
-    assert!(here.holding("porcupine").is_empty());
-    gate.open();
-    here.until("SELECT count(*) FROM message WHERE state < 2", "0");
-    let erased = forget(&here.home, ["ada", "--yes", "--no-export"]);
-    assert_eq!(erased.code, Some(0), "{erased}");
-    assert_eq!(here.holding("wolfram"), [] as [String; 0]);
-    let (asked, rows) = (model.requests().len(), here.sql("SELECT count(*) FROM message"));
-    assert_eq!((asked, &*rows), (2, "2"));
-    assert_eq!(served.end().code, Some(0));
-    // Their channel brings both again, since it was not told how far it was read.
-    here.sql("DELETE FROM cursor");
-    let served = serve(&here.home, &model);
-    here.until("SELECT count(*) FROM cursor", "1");
-    let said = served.post("/v1/turns", &json!({ "content": "the tangerine", "session_id": "http:1" }));
-    assert_eq!(said["model_output"], "he sleeps");
-    assert_eq!(model.requests().len(), 3, "no message is answered twice");
-    assert_eq!(here.sql("SELECT count(*) FROM message WHERE octet_length(envelope) > 0"), "0");
-    assert_eq!(served.end().code, Some(0));
-}
-
-#[test]
-fn a_message_that_a_dead_worker_has_left_is_erased_with_its_journal() {
-    let Some(here) = Databased::posted(ARRIVALS) else { return };
-    let model = Server::ruled(|request| match request.last_content().contains("wolfram") {
-        true => Answer::stalled("the lamp"),
-        false => Answer::text("he sleeps"),
-    });
-    let served = serve(&here.home, &model);
-    here.until("SELECT count(*) FROM message WHERE state = 1", "1");
-    here.until("SELECT count(*) FROM message WHERE state = 2", "1");
-    model.wait_for(2);
-    here.until("SELECT count(*) > 0 FROM journal", "t");
-    served.kill();
-    let killed = here.home.bub(["forget-person", "ada", "--yes", "--no-export"]).env("BUB_FAILPOINT", "forget.fenced");
-    assert_eq!(killed.finish().code, None);
-    let erased = forget(&here.home, ["ada", "--yes", "--no-export"]);
-    assert_eq!(erased.code, Some(0), "{erased}");
-    assert_eq!(here.holding("wolfram"), [] as [String; 0]);
-    assert!(!here.holding("porcupine").is_empty());
-    here.sql("DELETE FROM cursor");
-    let served = serve(&here.home, &model);
-    here.until("SELECT count(*) FROM cursor", "1");
-    std::thread::sleep(Duration::from_secs(3));
-    assert_eq!(model.requests().len(), 2, "no message is answered again");
-    assert_eq!(served.end().code, Some(0));
-}
-
-#[test]
-fn a_client_that_asks_for_an_erased_answer_is_told_so_and_no_turn_runs() {
-    let Some(here) = Databased::new() else { return };
-    let model = echo();
-    let served = serve(&here.home, &model);
-    let ask = |key: &str, content: &str| {
-        let body = json!({ "content": content, "session_id": "http:1" });
-        served.ask("POST", "/v1/turns").header("idempotency-key", key).json(&body).send()
-    };
-    ask("1", "the wolfram").ok();
-    assert!(here.rows("message").iter().any(|row| row.contains("wolfram")), "its outcome is kept");
-    let erased = forget(&here.home, ["owner", "--yes", "--no-export"]);
-    assert_eq!(erased.code, Some(0), "{erased}");
-    assert_eq!(here.holding("wolfram"), [] as [String; 0], "it is too short for a quotation");
-    let again = ask("1", "the wolfram");
-    assert!(again.body.contains("the message and its answer were erased"), "{}", again.body);
-    assert_eq!(ask("1", "something else").status, 409);
-    assert_eq!(model.requests().len(), 1);
-    ask("2", "go on").ok();
-    assert_eq!(served.end().code, Some(0));
 }
 
 #[test]
