@@ -1,5 +1,8 @@
 //! `forget-person`: what one sender has said is erased everywhere, and what others have said stays.
 
+mod database;
+mod workers;
+
 use crate::home;
 use bub_tests::{Answer, Finished, Home, Serve, Server};
 use flate2::read::GzDecoder;
@@ -23,22 +26,22 @@ fn says(home: &Home, sender: &str, chat: &str, text: &str, answers: Vec<Answer>)
     assert_eq!(finished.code, Some(0), "{finished}");
 }
 
-/// A home with two people, in a group, by themselves, in the memory, in recordings and in an archive.
+/// A home with two people.
 fn with_people() -> Home {
     let home = home();
+    people_in(&home);
+    home
+}
+
+/// Two people, in a group, by themselves, in the memory, in recordings and in an archive.
+fn people_in(home: &Home) {
     home.configure("selector = \"context-builder\"\nrecord = \"all\"\n[channels.group]\nowners = [\"ada\", \"bob\"]");
     let text = |text: &str| vec![Answer::text(text)];
-    says(
-        &home,
-        "ada",
-        "g",
-        "my harbour is in zanzibar near the old lighthouse",
-        text("A fine harbour, that zanzibar."),
-    );
-    says(&home, "bob", "g", "the tangerine was eaten by my neighbour's dog", text("Poor tangerine."));
+    says(home, "ada", "g", "my harbour is in zanzibar near the old lighthouse", text("A fine harbour, that zanzibar."));
+    says(home, "bob", "g", "the tangerine was eaten by my neighbour's dog", text("Poor tangerine."));
     // A model that quotes her to him, and a tool whose result does.
     says(
-        &home,
+        home,
         "bob",
         "g",
         "and what did the other one say about velveteen?",
@@ -47,23 +50,22 @@ fn with_people() -> Home {
             Answer::text("She said: my harbour is in zanzibar near the old lighthouse."),
         ],
     );
-    says(&home, "ada", "ada", "a quixotic plan that nobody else has to know of", text("I keep your quixotic plan."));
-    says(&home, "bob", "bob", "the bassoonist plays in the town hall tonight", text("The bassoonist plays."));
+    says(home, "ada", "ada", "a quixotic plan that nobody else has to know of", text("I keep your quixotic plan."));
+    says(home, "bob", "bob", "the bassoonist plays in the town hall tonight", text("The bassoonist plays."));
     let remembers = |content: &str| {
         vec![Answer::tool_call("memory_add", &json!({ "content": content }).to_string()), Answer::text("noted")]
     };
-    says(&home, "ada", "ada", "remember that", remembers("likes marzipan"));
-    says(&home, "bob", "bob", "remember that", remembers("owns a porcupine"));
+    says(home, "ada", "ada", "remember that", remembers("likes marzipan"));
+    says(home, "bob", "bob", "remember that", remembers("owns a porcupine"));
     // The memory stands in the prompt of the next turn.
-    says(&home, "bob", "bob", "what do you know?", text("Much."));
+    says(home, "bob", "bob", "what do you know?", text("Much."));
     // An archive of her own chat, and one more turn behind it.
-    says(&home, "ada", "ada", "one more thing, my stone is an obsidian from the volcano", text("An obsidian."));
+    says(home, "ada", "ada", "one more thing, my stone is an obsidian from the volcano", text("An obsidian."));
     let reset = home.bub(["tape", "reset", "--session", "group:ada", "--yes"]).finish();
     assert_eq!(reset.code, Some(0), "{reset}");
-    says(&home, "ada", "ada", "after the reset I play the xylophone every day", text("A xylophone!"));
+    says(home, "ada", "ada", "after the reset I play the xylophone every day", text("A xylophone!"));
     // Someone whose name begins with hers.
-    says(&home, "ada2", "g", "hello, I am another one and not her", text("Hello."));
-    home
+    says(home, "ada2", "g", "hello, I am another one and not her", text("Hello."));
 }
 
 /// All files below a directory, without compiled code.

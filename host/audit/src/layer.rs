@@ -325,6 +325,10 @@ impl Store for ChainedStore {
         self.inner.tail(tape, before, max)
     }
 
+    fn archives<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        self.inner.archives(after, max)
+    }
+
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
         self.inner.list(after, max)
     }

@@ -4,7 +4,7 @@
 //! after the commit.
 
 mod byte_counts;
-mod forget;
+pub(crate) mod forget;
 mod rows;
 mod schema;
 mod sessions;
@@ -19,7 +19,6 @@ use super::quota::{QuotaAccount, QuotaExceeded, today};
 use anyhow::{Context, Result};
 use bub_tape::Durability;
 use byte_counts::ByteCounts;
-pub use forget::{InboxRow, forget_inbox_rows, inbox_rows, inbox_texts};
 use rusqlite::{OptionalExtension, Row, params};
 use sessions::Sessions;
 use std::path::Path;

@@ -6,6 +6,7 @@
 //! lease, in one statement.
 
 mod elsewhere;
+pub(crate) mod forget;
 mod offers;
 mod rows;
 mod streams;

@@ -4,7 +4,7 @@
 //! [`migrations`] of the schema. A [`PostgresStore`] keeps tapes in it and is a [`Store`](bub_tape::Store) like any other.
 //! [`Leases`] decide which process may write in the name of something, and a store with a [`Fence`] writes nothing after its
 //! lease was lost. [`PostgresJournals`] are the leases and the journals of turns. [`UsageTable`], [`BreakerTable`],
-//! [`PluginTable`], [`WorkerTable`], [`ApprovalTable`] and [`LoginTable`] are tables whose rows have a meaning elsewhere:
+//! [`PluginTable`], [`WorkerTable`], [`ApprovalTable`], [`LoginTable`] and [`WordTables`] are tables whose rows have a meaning elsewhere:
 //! here they are names, numbers and bytes.
 //!
 //! **Invariant**: the crate knows PostgreSQL and tapes, not turns, channels or plugins. No transaction waits for
@@ -43,6 +43,7 @@ mod store;
 mod transaction;
 mod turn_store;
 mod usage;
+mod words;
 mod workers;
 
 pub use approvals::ApprovalTable;
@@ -58,4 +59,5 @@ pub use settings::Settings;
 pub use store::PostgresStore;
 pub use tokio_postgres::{Row, types::ToSql};
 pub use usage::{CallRow, Refusal, Scope, UsageRow, UsageTable};
+pub use words::{APPROVAL, MESSAGE, WordRow, WordTables};
 pub use workers::{Worker, WorkerTable, workers};

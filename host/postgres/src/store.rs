@@ -102,6 +102,10 @@ impl Store for PostgresStore {
         Box::pin(read::list(&self.database, after, max))
     }
 
+    fn archives<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        Box::pin(read::archives(&self.database, after, max))
+    }
+
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
         Box::pin(async move {
             check_tape_name(tape)?;

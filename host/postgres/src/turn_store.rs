@@ -76,6 +76,10 @@ impl Store for TurnStore {
         self.state.reader().archive_name(tape)
     }
 
+    fn archives<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        self.state.reader().archives(after, max)
+    }
+
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
         self.either(|snapshot| snapshot.sidecars(tape), |store| store.sidecars(tape))
     }

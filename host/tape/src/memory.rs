@@ -129,6 +129,15 @@ impl Store for MemoryStore {
         })
     }
 
+    fn archives<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        Box::pin(async move {
+            let tapes = self.tapes();
+            let names = tapes.tapes.iter().filter(|(_, kept)| kept.archive).map(|(name, _)| name);
+            let behind = names.filter(|name| after.is_none_or(|after| name.as_str() > after));
+            Ok(behind.take(max).cloned().collect())
+        })
+    }
+
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
         Box::pin(async move {
             let tapes = self.tapes();

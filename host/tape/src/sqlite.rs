@@ -157,6 +157,10 @@ impl Store for SqliteStore {
         Box::pin(async move { self.database.names(after.unwrap_or_default().to_owned(), max).await })
     }
 
+    fn archives<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        Box::pin(async move { self.database.archives(after.unwrap_or_default().to_owned(), max).await })
+    }
+
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
         Box::pin(async move {
             check_tape_name(tape)?;

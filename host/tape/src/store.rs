@@ -179,6 +179,12 @@ pub trait Store: Send + Sync {
     /// At most `max` names of tapes after `after`, in order, without sidecars.
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>>;
 
+    /// At most `max` names of archives after `after`, in order: those of tapes and of sidecars. [`read`](Self::read) and
+    /// [`erase`](Self::erase) take them. None where archives are files, which lie beside the tapes.
+    fn archives<'a>(&'a self, _after: Option<&'a str>, _max: usize) -> Future<'a, Vec<String>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     /// Whether an append would succeed, without making one: a turn is rejected before its model is called.
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()>;
 

@@ -42,6 +42,34 @@ pub async fn an_erasure_removes_its_entries_and_no_others(place: &Place) {
     assert_eq!(store.append(NAME, vec![message("user", "five")], Some(7)).await.unwrap(), 8);
 }
 
+/// Where archives are files, [`bub_tape::erase_traces`] erases their entries.
+pub async fn entries_of_an_archive_are_erased_under_its_name(place: &Place) {
+    let store = place.open();
+    assert!(store.archives(None, 10).await.unwrap().is_empty());
+    store.append(NAME, ["one", "two heron", "three"].map(|text| message("user", text)).to_vec(), None).await.unwrap();
+    store.append(SIDE, vec![message("user", "aside heron")], None).await.unwrap();
+    let archive = store.reset(NAME, true).await.unwrap().unwrap();
+    store.append(NAME, vec![message("user", "new heron")], None).await.unwrap();
+    let all_names = store.archives(None, 10).await.unwrap();
+    if all_names.is_empty() {
+        return;
+    }
+    assert_eq!(store.archives(Some(&all_names[0]), 10).await.unwrap(), all_names[1..]);
+    assert_eq!(store.archives(None, 1).await.unwrap(), all_names[..1]);
+    // A layer over the store may have a sidecar of its own.
+    let names: Vec<&String> = all_names.iter().filter(|name| !name.contains("__sidecar__chain")).collect();
+    assert_eq!(names, [&archive, &archive.replace(NAME, SIDE)]);
+    for (name, left) in [(names[0], vec![1, 3]), (names[1], vec![])] {
+        let before = all(&*store, name).await;
+        let erasure = || Erasure::new(before.iter().filter(|entry| entry.payload.contains("heron")));
+        assert_eq!(store.erase(name, erasure()).await.unwrap(), 1);
+        assert_eq!(store.erase(name, erasure()).await.unwrap(), 0);
+        assert_eq!(ids(&all(&*place.open(), name).await), left);
+    }
+    assert_eq!(store.archives(None, 10).await.unwrap(), all_names);
+    assert_eq!(ids(&all(&*store, NAME).await), [1], "the tape itself is another one");
+}
+
 /// An entry is erased only if its content is the same as when it was chosen.
 pub async fn an_entry_whose_content_has_changed_is_not_erased(place: &Place) {
     let store = place.open();

@@ -99,6 +99,7 @@ macro_rules! conformance {
                 zones::a_search_can_exclude_earlier_versions_of_a_section
                 erasures::an_erasure_removes_its_entries_and_no_others
                 erasures::an_entry_whose_content_has_changed_is_not_erased
+                erasures::entries_of_an_archive_are_erased_under_its_name
                 histories::any_history_is_read_as_it_was_written
                 any_ids::every_id_has_an_answer
                 any_ids::lines_with_any_ids_are_read_in_their_order

@@ -3,27 +3,31 @@
 //! What was derived from their turns goes first, and the turns, by which it is found, go last: a run that was cut off is
 //! continued by the next one.
 
+mod archives;
 mod export;
 mod find;
 mod leftovers;
 mod memory;
+mod person;
 mod quotes;
 mod turns;
 
+use self::archives::Archives;
 use self::find::{Found, FoundTape, find};
 use self::leftovers::Leftover;
+use self::person::{Person, Sender};
 use super::tape::TapeLocation;
 use super::{prompt, text};
 use anyhow::{Context, Result, bail, ensure};
+use bstr::ByteSlice;
 use bub_config::Config;
-use bub_gateway::{InboxRow, forget_inbox_rows, inbox_rows, inbox_texts};
+use bub_gateway::{KeptRow, KeptWords};
 use bub_recall::Recall;
 use bub_recordings::Store as Recordings;
-use bub_tape::{Entry, Erasure, MEMORY, digest_of, erase_traces, failpoint, family};
+use bub_tape::{Entry, Erasure, MEMORY, failpoint, family};
 use bub_types::suggest;
 use bub_types::text::escaped;
-use serde_json::json;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -97,15 +101,26 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     ensure!(is_plain, "`{shown}` cannot be a sender: it is too long, or has control characters");
     let (home, recordings) = (config.home.clone(), Recordings::new(config.recordings_dir()));
     let recall = Recall::new(config.recall_dir());
-    let is_theirs = |sender: &str| sender == person;
+    let patience = config.tapes.journal.lock_wait;
     let location = TapeLocation::open(config, workspace).await?;
-    let found = find(&location, person, inbox_texts(&home, &is_theirs)?).await?;
+    let kept = KeptWords::new(home.clone(), location.database());
+    if !arguments.dry_run {
+        kept.wait_for_turns(&Sender(person), patience).await?;
+        settle(&location, &kept, person).await?;
+    }
+    let archives = Archives::open(&location).await?;
+    let content = |row: KeptRow| row.envelope.get("content").and_then(Value::as_str).map(str::to_owned);
+    let open_words = kept.rows(&Sender(person)).await?.into_iter().filter_map(content).collect();
+    let found = find(&location, &archives, person, open_words).await?;
     let texts: Vec<String> = found.texts.iter().filter(|text| text.len() >= MIN_RECORDED).cloned().collect();
-    let quotes = |text: &str| found.quotes.stand_in_text(text) || found.quotes.stand_in_json(text);
-    let rows = inbox_rows(&home, &is_theirs, &quotes)?;
+    let rows = kept.rows(&Person::new(person, &found, &location)).await?;
     let leftovers = leftovers::find(&home, &found.quotes);
     let counts = count(&found, &rows, &leftovers, &recordings, &texts);
     if counts.is_empty() {
+        if !arguments.dry_run {
+            // An earlier run may have been cut off before it did.
+            kept.forget_samples().await;
+        }
         let near = suggest::hint(person, found.senders.iter().map(String::as_str).filter(|known| *known != person));
         let mut out = std::io::stdout();
         match arguments.json {
@@ -121,6 +136,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     if !arguments.yes && !confirm(&shown, &counts)? {
         bail!("everything stays as it is");
     }
+    kept.check_ended(&rows)?;
     let exported = match arguments.no_export {
         true => None,
         false => Some(export::write(arguments.export.as_deref(), person, &found, &rows)?),
@@ -134,17 +150,22 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     failpoint::point("forget.recordings");
     leftovers::erase(&leftovers, &found.quotes)?;
     failpoint::point("forget.files");
-    erase_derived(&location, &found).await?;
+    erase_derived(&archives, &found).await?;
     failpoint::point("forget.derived");
     // Indexes are built again.
     recall.clear().map_err(anyhow::Error::msg)?;
-    forget_inbox_rows(&home, &rows)?;
+    kept.erase(&rows).await?;
     failpoint::point("forget.inbox");
+    for found in &found.tapes {
+        archives.erase(found.tape.name(), &found.archived).await?;
+        failpoint::point("forget.archive");
+    }
     for found in found.tapes.iter().filter(|found| !found.turns.is_empty()) {
         let erasure = Erasure::new(&found.turns).with_receipt(&by())?;
         found.tape.erase(None, erasure).await?;
         failpoint::point("forget.tape");
     }
+    kept.forget_samples().await;
     tell(arguments, &shown, "erased", &counts, exported.as_deref())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -154,16 +175,30 @@ fn by() -> String {
     format!("user {}", rustix::process::getuid().as_raw())
 }
 
-/// Erases what is not a turn of the person: quotations, lines of memories, sidecars, archives. What others are found by goes
-/// last.
-async fn erase_derived(location: &TapeLocation, found: &Found) -> Result<()> {
+/// Puts turns on their tapes that were interrupted and are still in journals, as the next turn of the session would. Waits for
+/// turns that run.
+async fn settle(location: &TapeLocation, kept: &KeptWords, person: &str) -> Result<()> {
+    let Some(tapes) = location.tapes() else { return Ok(()) };
+    let is_plain = person.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:@+-".contains(&byte));
+    // Another name may be escaped in the records.
+    let sender = if is_plain { format!("sender_id={person}") } else { "sender_id=".to_owned() };
+    let is_theirs = |records: &[u8]| records.find(sender.as_bytes()).is_some();
+    for tape in kept.unfinished(&is_theirs).await? {
+        tapes.open(&tape)?.erase(None, Erasure::default()).await?;
+    }
+    Ok(())
+}
+
+/// Erases what is not a turn of the person: quotations, also in archives, lines of memories, sidecars. What others are found
+/// by goes last.
+async fn erase_derived(archives: &Archives, found: &Found) -> Result<()> {
     let goes = |line: &str| found.lines.contains(line) || found.quotes.stand_in_line(line);
     for one in &found.tapes {
         erase_entries(one, &one.derived).await?;
         failpoint::point("forget.quotations");
     }
     for one in &found.tapes {
-        erase_archived(location, one, &one.archived_derived)?;
+        archives.erase(one.tape.name(), &one.archived_derived).await?;
     }
     for one in found.tapes.iter().filter(|one| one.memory) {
         for tape in [one.tape.clone(), one.tape.sidecar(MEMORY)?] {
@@ -175,9 +210,6 @@ async fn erase_derived(location: &TapeLocation, found: &Found) -> Result<()> {
     }
     for one in &found.tapes {
         erase_entries(one, &one.superseded).await?;
-    }
-    for one in &found.tapes {
-        erase_archived(location, one, &one.archived)?;
     }
     Ok(())
 }
@@ -194,22 +226,7 @@ async fn erase_entries(found: &FoundTape, parts: &[(Option<String>, Vec<Entry>)]
     Ok(())
 }
 
-fn erase_archived(location: &TapeLocation, found: &FoundTape, entries: &BTreeMap<String, Entry>) -> Result<()> {
-    let Some(dir) = location.directory().filter(|_| !entries.is_empty()) else { return Ok(()) };
-    let wanted = |entry: &Entry| entries.contains_key(&digest_of(entry));
-    let name = found.tape.name();
-    let erased = erase_traces(&dir, name, &wanted, &|_| false, false);
-    erased.with_context(|| format!("what lies beside tape `{name}` cannot be changed"))?;
-    Ok(())
-}
-
-fn count(
-    found: &Found,
-    rows: &[InboxRow],
-    leftovers: &[Leftover],
-    recordings: &Recordings,
-    texts: &[String],
-) -> Counts {
+fn count(found: &Found, rows: &[KeptRow], leftovers: &[Leftover], recordings: &Recordings, texts: &[String]) -> Counts {
     let tapes = &found.tapes;
     let with_entries = || tapes.iter().filter(|found| found.entries() > 0);
     let of_sessions: Vec<PathBuf> = with_entries()

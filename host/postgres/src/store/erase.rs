@@ -1,6 +1,7 @@
 //! Erasures.
 
-use bub_tape::{Erasure, Result, Verdict, check_tape_name, family, grams};
+use bub_tape::transfer::Holding;
+use bub_tape::{Erasure, Result, Verdict, check_tape_name, grams};
 
 use super::index::with_tape;
 use super::row::{COLUMNS, NewRows, TAPE, column, entry, number};
@@ -33,9 +34,13 @@ async fn erase_in(
     erasure: &Erasure,
 ) -> std::result::Result<u64, Failed> {
     client.check(fence).await?;
+    // Nothing was ever written to it; else it stays a tape or an archive.
+    let Some(row) = client.query_opt("SELECT archive FROM tape WHERE name = $1", &[&tape]).await? else {
+        return Ok(0);
+    };
+    let holding = Holding { name: tape.to_owned(), is_archive: row.try_get(0)? };
     let lock = "SELECT 1 FROM family WHERE name = $1 FOR UPDATE";
-    if client.query_opt(lock, &[&family(tape)]).await?.is_none() {
-        // Nothing was ever written to it.
+    if client.query_opt(lock, &[&holding.family()]).await?.is_none() {
         return Ok(0);
     }
     let chosen = format!("SELECT {COLUMNS} FROM entry e WHERE e.tape = {TAPE} AND e.id = ANY($2) ORDER BY e.id");

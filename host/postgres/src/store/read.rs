@@ -158,10 +158,17 @@ pub(super) async fn info(database: &Database, tape: &str) -> Result<Info> {
 }
 
 pub(super) async fn list(database: &Database, after: Option<&str>, max: usize) -> Result<Vec<String>> {
+    names(database, "SELECT name FROM tape WHERE listed AND name > $1 ORDER BY name LIMIT $2", after, max).await
+}
+
+pub(super) async fn archives(database: &Database, after: Option<&str>, max: usize) -> Result<Vec<String>> {
+    names(database, "SELECT name FROM tape WHERE archive AND name > $1 ORDER BY name LIMIT $2", after, max).await
+}
+
+async fn names(database: &Database, statement: &str, after: Option<&str>, max: usize) -> Result<Vec<String>> {
     let action = format!("list the tapes in `{}`", database.name());
     // No name contains this character, which `text` cannot.
     let after = after.unwrap_or_default().replace('\0', "\u{1}");
-    let statement = "SELECT name FROM tape WHERE listed AND name > $1 ORDER BY name LIMIT $2";
     let rows = database.query(&action, statement, &[&after, &limit(max)]).await?;
     rows.iter().map(|row| row.try_get(0).map_err(|_| super::row::damaged())).collect()
 }

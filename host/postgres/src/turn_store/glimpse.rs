@@ -64,6 +64,10 @@ impl Store for Glimpse<'_> {
         self.store.archive_name(tape)
     }
 
+    fn archives<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        self.store.archives(after, max)
+    }
+
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
         self.store.sidecars(tape)
     }

@@ -52,6 +52,10 @@ impl Store for Indexed {
         self.0.archive_name(tape)
     }
 
+    fn archives<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        self.0.archives(after, max)
+    }
+
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
         self.0.sidecars(tape)
     }

@@ -60,6 +60,10 @@ impl Store for Fork {
         })
     }
 
+    fn archives<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        self.parent.archives(after, max)
+    }
+
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
         Box::pin(async move {
             let hidden = self.holds(tape) && self.local().is_reset(tape);

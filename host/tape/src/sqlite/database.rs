@@ -144,6 +144,11 @@ impl Database {
         self.read(action, move |connection, failed| read::names(connection, &after, max).map_err(failed)).await
     }
 
+    pub(super) async fn archives(&self, after: String, max: usize) -> Result<Vec<String>> {
+        let action = format!("list the tapes in `{}`", self.path().display());
+        self.read(action, move |connection, failed| read::archives(connection, &after, max).map_err(failed)).await
+    }
+
     pub(super) async fn revisions(&self, tapes: Vec<String>) -> Result<Vec<Option<Revision>>> {
         let action = format!("read the tapes in `{}`", self.path().display());
         let of = |connection: &Connection, tape: &str| match read::number(connection, tape)? {

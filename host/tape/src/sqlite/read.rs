@@ -139,6 +139,11 @@ pub(super) fn names(connection: &Connection, after: &str, max: usize) -> rusqlit
     connection.prepare_cached(query)?.query_map((after, limit(max)), |row| row.get(0))?.collect()
 }
 
+pub(super) fn archives(connection: &Connection, after: &str, max: usize) -> rusqlite::Result<Vec<String>> {
+    let query = "SELECT name FROM tape WHERE archive = 1 AND name > ? ORDER BY name LIMIT ?";
+    connection.prepare_cached(query)?.query_map((after, limit(max)), |row| row.get(0))?.collect()
+}
+
 /// The entry in a row of [`columns`].
 pub(super) fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry { id: id(row.get(0)?), kind: row.get(1)?, payload: row.get(2)?, meta: row.get(3)?, date: row.get(4)? })

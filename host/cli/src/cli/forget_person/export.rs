@@ -3,7 +3,7 @@
 use super::find::{Found, FoundTape};
 use crate::cli::text;
 use anyhow::{Context, Result};
-use bub_gateway::InboxRow;
+use bub_gateway::KeptRow;
 use bub_tape::Entry;
 use jiff::Timestamp;
 use serde_json::{Value, json, value::RawValue};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const MAX_NAME: usize = 40;
 
 /// Writes the export. Returns its path.
-pub(super) fn write(named: Option<&Path>, person: &str, found: &Found, rows: &[InboxRow]) -> Result<PathBuf> {
+pub(super) fn write(named: Option<&Path>, person: &str, found: &Found, rows: &[KeptRow]) -> Result<PathBuf> {
     let path = named.map_or_else(|| default_path(person), Path::to_owned);
     let shown = text::line(&path.display().to_string());
     let wrong = || format!("nothing is erased: `{shown}` cannot be written");
@@ -54,8 +54,12 @@ pub(super) fn write(named: Option<&Path>, person: &str, found: &Found, rows: &[I
     for line in &found.lines {
         write(&json!({ "memory": line }), None).with_context(wrong)?;
     }
-    for (table, key, envelope) in rows {
-        write(&json!({ "inbox": table, "key": key, "envelope": envelope }), None).with_context(wrong)?;
+    for KeptRow { table, key, envelope, answer, .. } in rows {
+        let mut row = json!({ "inbox": table, "key": key, "envelope": envelope });
+        if !answer.is_null() {
+            row["answer"] = answer.clone();
+        }
+        write(&row, None).with_context(wrong)?;
     }
     let file = out.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(wrong)?;
     file.sync_all().with_context(wrong)?;

@@ -1,5 +1,6 @@
 //! What a person has said, on all tapes of the home: first what is theirs, then what quotes it.
 
+use super::archives::Archives;
 use super::memory::{self, Writer};
 use super::quotes::Quotes;
 use super::turns::{Attribution, Part, words};
@@ -8,9 +9,6 @@ use anyhow::Result;
 use bub_tape::{Entry, FORGOTTEN, MEMORY, Tape, digest_of, entry_text};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 
 /// Entries that are read at once.
 const PAGE: usize = 256;
@@ -52,11 +50,24 @@ pub(super) struct Found {
     pub(super) senders: BTreeSet<String>,
 }
 
-pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<String>) -> Result<Found> {
+pub(super) async fn find(
+    location: &TapeLocation,
+    archives: &Archives,
+    person: &str,
+    more_words: Vec<String>,
+) -> Result<Found> {
     let (mut tapes, mut senders, mut writers) = (Vec::new(), BTreeSet::new(), Vec::new());
     let (mut said, mut texts, mut lines) = (more_words, Vec::new(), BTreeSet::new());
-    for name in location.names().await? {
-        let Some(tape) = location.holds(&name).await? else { continue };
+    let mut names = archives.tapes();
+    let with_archives = names.clone();
+    names.extend(location.names().await?);
+    for name in names {
+        let tape = match (location.holds(&name).await?, location.tapes()) {
+            (Some(tape), _) => tape,
+            // All that there was of it was archived.
+            (None, Some(tapes)) if with_archives.contains(&name) => tapes.open(&name)?,
+            _ => continue,
+        };
         let mut found = FoundTape {
             session: location.session(&name).await.ok().flatten(),
             turns: Vec::new(),
@@ -75,20 +86,17 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
         texts.extend(found.turns.iter().flat_map(entry_text::body));
         memory::lines(&found.tape, &mut lines).await?;
         memory::lines(&found.tape.sidecar(MEMORY)?, &mut lines).await?;
-        if let Some(dir) = &location.directory() {
-            for archive in archives(dir, &name) {
-                let entries = read(&archive);
-                let mut attribution = Attribution::new(person);
-                let parts: Vec<Part> = entries.iter().map(|entry| attribution.next(entry)).collect();
-                senders.extend(attribution.senders);
-                writers.extend(
-                    entries.iter().zip(&parts).filter_map(|(entry, part)| Writer::new(entry, *part == Part::Theirs)),
-                );
-                for (entry, _) in entries.iter().zip(parts).filter(|(_, part)| *part == Part::Theirs) {
-                    said.extend(words(entry));
-                    texts.extend(entry_text::body(entry));
-                    found.archived.insert(digest_of(entry), entry.clone());
-                }
+        for entries in archives.of(&name).await? {
+            let mut attribution = Attribution::new(person);
+            let parts: Vec<Part> = entries.iter().map(|entry| attribution.next(entry)).collect();
+            senders.extend(attribution.senders);
+            writers.extend(
+                entries.iter().zip(&parts).filter_map(|(entry, part)| Writer::new(entry, *part == Part::Theirs)),
+            );
+            for (entry, _) in entries.iter().zip(parts).filter(|(_, part)| *part == Part::Theirs) {
+                said.extend(words(entry));
+                texts.extend(entry_text::body(entry));
+                found.archived.insert(digest_of(entry), entry.clone());
             }
         }
         tapes.push(found);
@@ -98,13 +106,11 @@ pub(super) async fn find(location: &TapeLocation, person: &str, more_words: Vec<
     let quotes = Quotes::new(&said, &lines)?;
     for found in &mut tapes {
         found.search(person, &quotes, &lines).await?;
-        if let Some(dir) = &location.directory() {
-            for archive in archives(dir, found.tape.name()) {
-                let mut attribution = Attribution::new(person);
-                for entry in read(&archive) {
-                    if attribution.next(&entry) == Part::Rest && is_derived(&entry, &quotes) {
-                        found.archived_derived.insert(digest_of(&entry), entry);
-                    }
+        for entries in archives.of(found.tape.name()).await? {
+            let mut attribution = Attribution::new(person);
+            for entry in entries {
+                if attribution.next(&entry) == Part::Rest && is_derived(&entry, &quotes) {
+                    found.archived_derived.insert(digest_of(&entry), entry);
                 }
             }
         }
@@ -231,24 +237,4 @@ impl FoundTape {
 /// Whether an entry that is no message of another sender holds words of the person.
 fn is_derived(entry: &Entry, quotes: &Quotes) -> bool {
     if entry.is("system") || entry.is("anchor") { quotes.stand_in_derived(entry) } else { quotes.stand_in(entry) }
-}
-
-/// The archives of a tape and its files in the trash.
-fn archives(dir: &Path, tape: &str) -> Vec<PathBuf> {
-    let folders = [dir.to_owned(), dir.join("trash")];
-    let files = folders.iter().flat_map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
-    let is_one = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let in_trash = path.parent().is_some_and(|parent| parent.ends_with("trash"));
-        let Some((stem, rest)) = name.split_once(".jsonl") else { return false };
-        bub_tape::family(stem) == tape && (rest.ends_with(".bak") || (in_trash && !rest.ends_with("lock")))
-    };
-    files.map(|file| file.path()).filter(is_one).collect()
-}
-
-/// The entries of such a file.
-fn read(path: &Path) -> Vec<Entry> {
-    let Ok(file) = File::open(path) else { return Vec::new() };
-    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok);
-    lines.filter_map(|line| Entry::parse(&String::from_utf8_lossy(&line))).collect()
 }

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use bub_audit::ChainedStore;
 use bub_config::{Config, Plugin, TapeStorage};
 use bub_permissions::Grant;
+use bub_postgres::Database;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::{Host, chained};
 use bub_tape::{FileStore, Journals, Store, Tape, Tapes, check_tape_name, is_listed, tape_name};
@@ -35,7 +36,7 @@ pub(in crate::cli) struct TapeLocation {
     /// Whether it was given as a path.
     pub(super) is_elsewhere: bool,
     /// The host, if plugins were needed to open the tapes.
-    _host: Option<Arc<Host>>,
+    host: Option<Arc<Host>>,
 }
 
 impl TapeLocation {
@@ -57,14 +58,7 @@ impl TapeLocation {
             } else {
                 None
             };
-            return Ok(Self {
-                tapes,
-                dir: Some(dir),
-                workspace: canonical,
-                sessions,
-                is_elsewhere: false,
-                _host: None,
-            });
+            return Ok(Self { tapes, dir: Some(dir), workspace: canonical, sessions, is_elsewhere: false, host: None });
         }
         Ok(Self::from_host(&Host::start(config, workspace, Box::new(Printer)).await?))
     }
@@ -82,7 +76,7 @@ impl TapeLocation {
             workspace: workspace.canonicalize().unwrap_or_default(),
             sessions: Sessions::new(config),
             is_elsewhere: true,
-            _host: None,
+            host: None,
         })
     }
 
@@ -95,8 +89,13 @@ impl TapeLocation {
             workspace: host.workspace.clone(),
             sessions: Sessions::new(config),
             is_elsewhere: false,
-            _host: Some(Arc::clone(host)),
+            host: Some(Arc::clone(host)),
         }
+    }
+
+    /// The database that the tapes and the inbox are in, if workers share one.
+    pub(in crate::cli) fn database(&self) -> Option<&Database> {
+        self.host.as_ref()?.database()
     }
 
     pub(in crate::cli) fn tapes(&self) -> Option<&Tapes> {
