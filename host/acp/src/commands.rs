@@ -26,7 +26,7 @@ pub(crate) fn update(host: &Host) -> SessionUpdate {
             AvailableCommand::new(tool.name.clone(), clipped(&one_line(about), MAX_ABOUT)).input(input)
         })
         .collect();
-    commands.retain(|command| !is_own(&command.name));
+    commands.retain(|command| !UndoCommand::is_name(&command.name));
     commands.extend(UndoCommand::NAMES.map(|(name, about)| {
         let input = AvailableCommandInput::Unstructured(UnstructuredCommandInput::new("number of a turn"));
         AvailableCommand::new(name, about).input(input)
@@ -34,11 +34,6 @@ pub(crate) fn update(host: &Host) -> SessionUpdate {
     commands.sort_by(|one, other| one.name.cmp(&other.name));
     commands.truncate(MAX_COMMANDS);
     SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
-}
-
-/// Whether that is a command of the program itself, which a tool of the same name does not replace.
-fn is_own(name: &str) -> bool {
-    UndoCommand::NAMES.iter().any(|(own, _)| *own == name)
 }
 
 /// The arguments that a command takes.
@@ -58,6 +53,7 @@ pub(crate) fn typed(host: &Host, text: &str) -> Option<String> {
     let rest = text.strip_prefix('/')?;
     let name = rest.split(char::is_whitespace).next()?;
     let plugins = host.plugins();
-    let is_known = is_own(name) || plugins.iter().flat_map(|plugin| &plugin.tools).any(|tool| tool.name == name);
+    let is_known =
+        UndoCommand::is_name(name) || plugins.iter().flat_map(|plugin| &plugin.tools).any(|tool| tool.name == name);
     is_known.then(|| format!(",{rest}"))
 }

@@ -92,13 +92,12 @@ pub fn plugin(host: &Host, plugin: &Plugin) -> Value {
 /// What a person can call by a comma and its name, in the order of the names: tools, and the commands of the program itself.
 pub fn commands(plugins: &PluginSet) -> Vec<Value> {
     let tools = plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
-    let is_own = |name: &str| UndoCommand::NAMES.iter().any(|(own, _)| *own == name);
     let command = |(plugin, tool): (&Arc<Plugin>, &Tool)| {
         let about = tool.description.split_inclusive(". ").next().unwrap_or_default();
         json!({ "name": tool.name, "about": clipped(&one_line(about), MAX_ABOUT), "plugin": plugin.name })
     };
     let own = UndoCommand::NAMES.map(|(name, about)| json!({ "name": name, "about": about, "plugin": null }));
-    let tools = tools.filter(|(_, tool)| !is_own(&tool.name)).map(command);
+    let tools = tools.filter(|(_, tool)| !UndoCommand::is_name(&tool.name)).map(command);
     let mut commands: Vec<Value> = tools.chain(own).collect();
     commands.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
     commands

@@ -27,6 +27,11 @@ impl UndoCommand {
     pub const NAMES: [(&str, &str); 2] =
         [("diff", "Show what the latest turn has changed"), ("undo", "Put back what the latest turn has changed")];
 
+    /// Whether that is the name of one of these commands, which a tool of the same name does not replace.
+    pub fn is_name(name: &str) -> bool {
+        Self::NAMES.iter().any(|(own, _)| *own == name)
+    }
+
     /// The command in a line. Anything else that begins so, such as `,diff a b`, is for the shell.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
