@@ -1,7 +1,7 @@
 //! Files of recordings: what they hold, what is found of changes, and what is removed.
 
 use bub_recordings::{
-    CallRecord, Ended, ImportRecord, Limits, Listed, Problem, Recording, Store, TurnRecord, digest_of,
+    CallRecord, Ended, FORMAT, ImportRecord, Limits, Listed, Problem, Recording, Store, TurnRecord, digest_of,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -121,10 +121,10 @@ fn what_is_wrong_is_said_and_what_is_there_can_be_used() {
         Recording::read(&file).map_or_else(|problem| problem, |read| read.problem.expect("something is wrong"))
     };
     let text = String::from_utf8_lossy(&whole).into_owned();
-    let newer = text.replacen("recording 1 ", "recording 2 ", 1);
+    let newer = text.replacen(&format!("recording {FORMAT} "), "recording 99 ", 1);
     assert_eq!(
         problem(newer.as_bytes()).to_string(),
-        "its format is `2`, and this program reads 1: use a newer bub-wasm"
+        format!("its format is `99`, and this program reads {FORMAT}: use a newer bub-wasm")
     );
     assert_eq!(problem(b""), Problem::NoRecording);
     assert_eq!(problem(b"{}\n"), Problem::NoRecording);
