@@ -1,5 +1,6 @@
 //! The guests' own tests, which run on this machine and not in a sandbox.
 
+use crate::plugin_new;
 use std::env;
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ fn the_guests_own_tests_pass() {
     let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guests");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
     cargo.current_dir(guests).args(["test", "--locked", "--quiet", "--target-dir"]);
-    cargo.arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests"));
+    cargo.arg(plugin_new::target());
     // Of the outer cargo's settings, those that are about its own build must not reach the inner one.
     for (name, _) in env::vars_os() {
         let foreign = name.to_str().is_some_and(|name| {
@@ -25,6 +26,7 @@ fn the_guests_own_tests_pass() {
     }
     // Their files stay in the target folder, and nothing reads their debug information.
     cargo.envs([("CARGO_PROFILE_DEV_DEBUG", "false"), ("CARGO_INCREMENTAL", "0")]);
+    let _compiling = plugin_new::compiling();
     let tested = cargo.output().expect("cargo runs");
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(tested.status.success(), "{}\n{}", said(&tested.stdout), said(&tested.stderr));

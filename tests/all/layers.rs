@@ -41,6 +41,22 @@ fn plugins_do_not_depend_on_their_callers() {
     }
 }
 
+#[test]
+fn a_crate_leaves_out_a_phase_of_its_tests_only_if_that_is_empty() {
+    for (name, manifest) in manifests() {
+        let library = manifest.split("\n[").find(|section| section.starts_with("lib]")).unwrap_or_default();
+        let has = |line: &str| library.lines().any(|other| other == line);
+        let (no_tests, no_examples) = (has("test = false"), has("doctest = false"));
+        for path in sources(&host().join(&name).join("src")) {
+            let text = read(&path);
+            let has_tests = text.contains("#[test]") || text.contains("#[tokio::test");
+            assert!(!(has_tests && no_tests), "no test of `{}` runs", path.display());
+            let has_examples = text.lines().any(|line| matches!(line.trim(), "/// ```" | "//! ```"));
+            assert!(!(has_examples && no_examples), "no example of `{}` runs", path.display());
+        }
+    }
+}
+
 fn manifests() -> BTreeMap<String, String> {
     let crates = fs::read_dir(host()).expect("it is a directory");
     crates

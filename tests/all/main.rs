@@ -69,6 +69,7 @@ mod media;
 mod memory;
 mod obeyed_files;
 mod overflow;
+mod packages;
 mod page;
 mod plugin_add;
 mod plugin_check;

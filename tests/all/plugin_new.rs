@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One compiler at a time: all projects are built in one folder, so that the SDK is built once.
-fn compiling() -> MutexGuard<'static, ()> {
+/// One compiler at a time: all projects are built in one folder, and another would wait for its lock.
+pub(crate) fn compiling() -> MutexGuard<'static, ()> {
     static COMPILING: Mutex<()> = Mutex::new(());
     COMPILING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where all projects are built.
-fn target() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects")
+/// Where all projects are built: in the folder of the guests, whose macros they share.
+pub(crate) fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("guests")
 }
 
 /// Variables of the environment that cargo needs.
@@ -40,7 +40,10 @@ fn build_ahead(dir: &Path) {
     // Builds stay in the target folder, and no test reads their debug information.
     let config = dir.parent().expect("a project is in a workspace").join(".cargo");
     fs::create_dir_all(&config).expect("the workspace can be written");
-    fs::write(config.join("config.toml"), "[profile.dev]\ndebug = false\nincremental = false\n").expect("as well");
+    // Macros have the settings of those of the guests, which are there already.
+    let settings =
+        "[profile.dev]\ndebug = false\nincremental = false\n[profile.release.build-override]\nstrip = true\n";
+    fs::write(config.join("config.toml"), settings).expect("as well");
     for arguments in [&["build", "--release", "--target", "wasm32-wasip2"][..], &["test", "--no-run"]] {
         let mut cargo = Command::new("cargo");
         cargo.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).envs(toolchain());

@@ -177,6 +177,7 @@ fn control_characters_in_messages_and_names_are_escaped() {
     let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}gnp.exe\u{2066} pay\u{200d}pal";
     said(&home, "cli:\u{1b}[31m\u{202e}x", &format!("ECHO:{evil}"));
     said(&home, "cli:long", &format!("ECHO:{}", "w".repeat(10_000)));
+    said(&home, "cli:界界界界界界界界界界界界界界界", &format!("ECHO:{}", "ж界\u{202e}".repeat(2000)));
     said(&home, "cli:family", "ECHO:👨\u{200d}👩\u{200d}👧 می\u{200c}خواهم");
     // A plugin, or another program, may write any name at all.
     let file = home.tape_file("cli:long");
@@ -199,11 +200,14 @@ fn control_characters_in_messages_and_names_are_escaped() {
         assert!(!finished.stdout.contains(obeyed), "{words:?}: {finished}");
         assert!(!finished.stdout.contains("pay\u{200d}"), "{words:?}: {finished}");
         if words.len() < 2 {
-            assert!(finished.stdout.lines().all(|line| line.chars().count() <= 160), "{words:?}: {finished}");
+            assert!(
+                finished.stdout.lines().all(|line| bub_terminal::text::width(line) <= bub_terminal::text::WIDTH + 4),
+                "{words:?}: {finished}"
+            );
             assert!(finished.stdout.contains("ECHO:👨\u{200d}👩\u{200d}👧 می\u{200c}خواهم"), "{finished}");
         }
     }
-    assert_eq!(listed(&home, &[]).len(), 3);
+    assert_eq!(listed(&home, &[]).len(), 4);
     home.bub(["chat", "--resume", evil]).finish().refuses(&["no session"]);
 }
 

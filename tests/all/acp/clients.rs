@@ -1,17 +1,15 @@
 //! The official client of the protocol. It comes from its registry; where it cannot be had, its test says so.
 
 use super::desk;
-use crate::serve::clients::{is_content, node, source};
+use crate::packages::{node, required, source};
+use crate::serve::clients::is_content;
 use bub_tests::{Answer, Server};
 use serde_json::json;
 use std::process::Command;
 
 #[test]
 fn the_official_client_of_typescript_drives_a_session() {
-    let client = node("@agentclientprotocol/sdk", "2.4.0");
-    let may_miss = std::env::var_os("BUB_LANGUAGES").is_none_or(|which| which != "all");
-    assert!(client.is_some() || may_miss, "the client is not installed");
-    let Some(dir) = client else { return };
+    let Some(dir) = required(node("@agentclientprotocol/sdk", "2.4.0")) else { return };
     let home = desk(true);
     let model = Server::ruled(|request| match super::last_line(&request.last_content()) {
         "edit it" => {

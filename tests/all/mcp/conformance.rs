@@ -2,8 +2,9 @@
 //! had, its tests say so.
 
 use crate::home;
-use crate::serve::clients::{node, required, source};
+use crate::packages::{node, required, source};
 use crate::serve::{echo, serve};
+use bub_test_support::tier::in_full;
 use bub_tests::{Home, programs};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -104,8 +105,7 @@ impl Suite {
 
 /// All scenarios in a full run, else the first ones.
 fn chosen(all: &'static [Scenario]) -> &'static [Scenario] {
-    let is_full = std::env::var_os("BUB_TESTS").is_some_and(|tests| tests == "full");
-    if is_full { all } else { &all[..4] }
+    in_full(all, &all[..4])
 }
 
 #[track_caller]

@@ -2,7 +2,8 @@
 //! their tests say so.
 
 use super::desk;
-use crate::serve::clients::{is_content, node, python, required, source};
+use crate::packages::{node, python, required, source};
+use crate::serve::clients::is_content;
 use crate::serve::serve;
 use bub_tests::{Answer, Home, Server};
 use std::process::Command;
@@ -23,7 +24,7 @@ fn stdio(home: &Home, model: &Server, name: &str) -> String {
 
 #[test]
 fn the_official_client_of_python_speaks_to_it() {
-    let Some(python) = required(python("mcp", "2.3.0")) else { return };
+    let Some(python) = required(python("mcp", "2.3.0", "mcp")) else { return };
     let (home, model) = (desk(true), model());
     let program = stdio(&home, &model, "start-for-python");
     let serve = serve(&home, &model);

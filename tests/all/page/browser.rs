@@ -8,8 +8,8 @@ mod model;
 mod screenshots;
 
 use crate::home;
+use crate::packages::{absent, node, place};
 use crate::plugin_add::{described, file};
-use crate::serve::clients::{absent, node, place};
 use crate::serve::{serve, token_of};
 use bub_tests::{Home, Serve, programs};
 use model::model;

@@ -1,69 +1,10 @@
-//! Programs of others against the API: OpenAI's official clients, and schemathesis. They come from their registries; where
-//! they cannot be had, their tests say so.
+//! Programs of others against the API: OpenAI's official clients, and schemathesis, of `crate::packages`.
 
 use super::{last_line, serve};
 use crate::home;
+use crate::packages::{node, python, required, source};
 use bub_tests::{Answer, Request, Server};
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-/// Where such programs are put: they outlive a test.
-pub(crate) fn place(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
-
-pub(crate) fn source(name: &str) -> String {
-    format!("{}/../../tests/clients/{name}", env!("CARGO_MANIFEST_DIR"))
-}
-
-fn runs(command: &mut Command) -> bool {
-    command.output().is_ok_and(|output| output.status.success())
-}
-
-/// Says that something is not there. Not by a macro: the test runner keeps what those print to itself.
-pub(crate) fn absent(what: &str) {
-    let mut err = std::io::stderr();
-    let _ = writeln!(err, "\nnot tested: {what} cannot be installed here");
-}
-
-/// A Python that has that package, or none.
-pub(crate) fn python(package: &str, version: &str) -> Option<PathBuf> {
-    let dir = place(&format!("python-{package}"));
-    let python = dir.join("bin/python");
-    let knows = || runs(Command::new(&python).args(["-c", &format!("import {package}")]));
-    let install = || {
-        runs(Command::new("python3").args(["-m", "venv"]).arg(&dir))
-            && runs(Command::new(&python).args(["-m", "pip", "install", "--quiet", &format!("{package}=={version}")]))
-    };
-    if knows() || (install() && knows()) {
-        return Some(python);
-    }
-    absent(&format!("`{package}` for Python"));
-    None
-}
-
-/// A folder in which Node finds that package, or none.
-pub(crate) fn node(package: &str, version: &str) -> Option<PathBuf> {
-    let dir = place(&format!("node-{}", package.replace(['@', '/'], "-")));
-    let is_there = || dir.join("node_modules").join(package).join("package.json").is_file();
-    let install = || {
-        let named = format!("{package}@{version}");
-        runs(Command::new("npm").args(["install", "--silent", "--no-save", "--prefix"]).arg(&dir).arg(named))
-    };
-    if runs(Command::new("node").arg("--version")) && (is_there() || (install() && is_there())) {
-        return Some(dir);
-    }
-    absent(&format!("`{package}` for Node"));
-    None
-}
-
-/// A client that cannot be had is a failure where nothing may be left out, as in `.ci/run`.
-pub(crate) fn required<T>(client: Option<T>) -> Option<T> {
-    let may_miss = std::env::var_os("BUB_LANGUAGES").is_none_or(|which| which != "all");
-    assert!(client.is_some() || may_miss, "the client is not installed");
-    client
-}
 
 /// A model that does what the clients ask of it.
 fn clever() -> Server {
@@ -89,7 +30,7 @@ pub(crate) fn is_content(output: &Output, who: &str) {
 
 #[test]
 fn the_official_client_of_python_talks_to_it() {
-    let Some(python) = python("openai", "3.54.0") else { return };
+    let Some(python) = required(python("openai", "3.54.0", "openai")) else { return };
     let (home, model) = (home(), clever());
     std::fs::write(home.workspace().join("note.txt"), "heron").unwrap();
     let serve = serve(&home, &model);
@@ -102,7 +43,7 @@ fn the_official_client_of_python_talks_to_it() {
 
 #[test]
 fn the_official_client_of_javascript_talks_to_it() {
-    let Some(dir) = node("openai", "7.57.0") else { return };
+    let Some(dir) = required(node("openai", "7.57.0")) else { return };
     let (home, model) = (home(), clever());
     std::fs::write(home.workspace().join("note.txt"), "heron").unwrap();
     let serve = serve(&home, &model);
@@ -123,7 +64,7 @@ fn failures(model: &Server) -> usize {
 
 #[test]
 fn schemathesis_finds_no_answer_that_the_document_does_not_know() {
-    let Some(python) = python("schemathesis", "4.32.5") else { return };
+    let Some(python) = required(python("schemathesis", "4.32.5", "schemathesis")) else { return };
     let (home, model) = (home(), super::echo());
     let serve = serve(&home, &model);
     super::say(&serve, "http:a", "hello");

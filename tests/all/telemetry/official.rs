@@ -2,36 +2,18 @@
 
 use super::collector::Collector;
 use crate::home;
-use crate::serve::clients::{absent, place, source};
+use crate::packages::{python, required, source};
 use bub_tests::Serve;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
-
-/// The package and its version.
-const PACKAGE: &str = "opentelemetry-proto==1.45.2";
-
-/// A Python that has the package, or none.
-fn python() -> Option<PathBuf> {
-    let dir = place("python-opentelemetry-proto");
-    let python = dir.join("bin/python");
-    let runs = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
-    let knows = || runs(Command::new(&python).args(["-c", "import opentelemetry.proto.trace.v1.trace_pb2"]));
-    let install = || {
-        runs(Command::new("python3").args(["-m", "venv"]).arg(&dir))
-            && runs(Command::new(&python).args(["-m", "pip", "install", "--quiet", PACKAGE]))
-    };
-    if knows() || (install() && knows()) {
-        return Some(python);
-    }
-    absent("`opentelemetry-proto` for Python");
-    None
-}
 
 #[test]
 fn the_messages_of_the_project_read_all_that_is_sent() {
-    let Some(python) = python() else { return };
+    let Some(python) = required(python("opentelemetry-proto", "1.45.2", "opentelemetry.proto.trace.v1.trace_pb2"))
+    else {
+        return;
+    };
     let home = home();
     let collector = Collector::new();
     let run = collector.of(home.bub(["-w", ".", "serve", "--listen", "127.0.0.1:0"]));

@@ -1,14 +1,11 @@
 //! `chat`: a conversation in the terminal, or line by line without one.
 
 mod chat_channel;
-mod command_output;
 mod complete;
-mod difference;
 mod editor;
 mod foreign_commands;
 mod input;
 mod keys;
-mod markdown;
 mod plain;
 mod question;
 mod resume;

@@ -41,20 +41,6 @@ enum Origin {
 
 /// The line of a chat while a turn runs. It reads no clock: each event, and each drawing of the screen, comes with its
 /// time.
-///
-/// ```
-/// use bub_runtime::channel::ApprovalDecision;
-/// use bub_wasm::cli::{ANSWER_DELAY, ChatInput, InputOutcome};
-/// use std::time::Instant;
-/// use termimad::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-///
-/// let press = |code| Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
-/// let (mut input, shown) = (ChatInput::new(String::new()), Instant::now());
-/// input.drawn(Some(1), shown);
-/// let later = shown + ANSWER_DELAY;
-/// assert_eq!(input.event(&press(KeyCode::Char('y')), later), InputOutcome::Changed);
-/// assert_eq!(input.event(&press(KeyCode::Enter), later), InputOutcome::Answered(ApprovalDecision::Once));
-/// ```
 #[derive(Default)]
 pub struct ChatInput {
     line: LineBuffer,

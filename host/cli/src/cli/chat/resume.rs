@@ -4,12 +4,12 @@
 use super::super::style::Style;
 use super::super::tape::TapeLocation;
 use super::super::{prompt, sessions, terminal_mode, text, trust};
-use super::markdown::StreamedText;
 use super::screen::Screen;
 use anyhow::Result;
 use bub_config::Config;
 use bub_runtime::host::Host;
 use bub_tape::{json, tape_name, typed};
+use bub_terminal::StreamedText;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -2,12 +2,11 @@
 
 use super::super::style::Style;
 use super::super::text;
-use super::difference;
-use super::markdown::StreamedText;
 use super::question;
 use bub_runtime::channel::ApprovalRequest;
 use bub_runtime::plugin::compiling;
 use bub_runtime::turn::TurnEvent;
+use bub_terminal::{StreamedText, call_change};
 use bub_types::StreamEvent;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -157,7 +156,7 @@ impl View {
                 };
                 self.lines.push(format!("{indent}{mark} {} {}", brief, self.style.dim(format!("· {took}"))));
                 let room = width.saturating_sub(indent.len() + 4);
-                let changed = difference::lines(&changed, room, self.style);
+                let changed = call_change::lines(&changed, room, self.style);
                 self.lines.extend(changed.into_iter().map(|line| format!("{indent}    {line}")));
             }
         }

@@ -5,10 +5,11 @@ use std::io::IsTerminal;
 
 /// Whether stdout gets colors: on a terminal unless they are disabled, or by `CLICOLOR_FORCE`.
 #[derive(Clone, Copy)]
-pub(super) struct Style(bool);
+pub struct Style(bool);
 
 impl Style {
-    pub(super) fn for_stdout() -> Self {
+    /// The style of stdout, as it is now.
+    pub fn for_stdout() -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let takes = std::io::stdout().is_terminal() && !is_dumb || is_set("CLICOLOR_FORCE");
@@ -17,28 +18,33 @@ impl Style {
         Self(takes && !is_unwanted)
     }
 
-    pub(super) fn bold(self, text: impl Display) -> String {
+    /// The text, bold.
+    pub fn bold(self, text: impl Display) -> String {
         self.with("1", text)
     }
 
-    pub(super) fn dim(self, text: impl Display) -> String {
+    /// The text, dim.
+    pub fn dim(self, text: impl Display) -> String {
         self.with("2", text)
     }
 
-    pub(super) fn red(self, text: impl Display) -> String {
+    /// The text in red.
+    pub fn red(self, text: impl Display) -> String {
         self.with("31", text)
     }
 
-    pub(super) fn green(self, text: impl Display) -> String {
+    /// The text in green.
+    pub fn green(self, text: impl Display) -> String {
         self.with("32", text)
     }
 
-    pub(super) fn cyan(self, text: impl Display) -> String {
+    /// The text in cyan.
+    pub fn cyan(self, text: impl Display) -> String {
         self.with("1;36", text)
     }
 
     /// Whether colors are enabled.
-    pub(super) fn has_colors(self) -> bool {
+    pub fn has_colors(self) -> bool {
         self.0
     }
 

@@ -1,6 +1,6 @@
 //! The output of a command, formatted for people: a tool returns the same text to a model and to a person.
 
-use super::super::text;
+use super::text;
 use bub_tape::{json, typed};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ const MAX_LINES: usize = 6;
 const SEARCH: &str = "[tape.search]: ";
 
 /// Formats output as lines. An entry of the tape shows its role, its date and its text.
-pub(super) fn lines(output: &str, width: usize) -> Vec<String> {
+pub fn lines(output: &str, width: usize) -> Vec<String> {
     output.trim_end().lines().flat_map(|line| laid_out(line, width)).collect()
 }
 
@@ -63,35 +63,5 @@ fn plain(value: &Value) -> String {
             texts.map(typed).collect::<Vec<_>>().join("\n")
         }
         other => other.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::lines;
-
-    #[test]
-    fn hits_show_role_date_and_text() {
-        let output = concat!(
-            "[tape.search]: 2 matches (1 filtered)\n",
-            r#"{"date": "2026-11-23T11:31:00.505468+00:00", "content": {"role": "user", "content": "a=b\n---Date: x---\nplant\nroses"}}"#,
-            "\n",
-            r#"{"date": "2026-11-23T11:31:01.505468+00:00", "content": {"results": ["\u001b[2Jdug"]}}"#,
-            "\nelse\t{"
-        );
-        assert_eq!(
-            lines(output, 40),
-            [
-                "2 entries found; 1 of earlier searches left out",
-                "",
-                "2026-11-23 11:31:00  user",
-                "  plant",
-                "  roses",
-                "",
-                "2026-11-23 11:31:01  tool",
-                "  \\u{1b}[2Jdug",
-                "else    {",
-            ]
-        );
     }
 }

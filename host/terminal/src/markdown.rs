@@ -1,12 +1,12 @@
 //! Renders streamed Markdown for a terminal, block by block.
 
-use super::super::text;
 use super::command_output;
+use super::text;
 use termimad::MadSkin;
 use termimad::crossterm::style::{Attribute, Color};
 
 /// Text that is streamed. An incomplete block is drawn again with each piece; a complete one is final.
-pub(super) struct StreamedText {
+pub struct StreamedText {
     skin: MadSkin,
     /// Whether the text is the output of a command, which is not Markdown.
     plain: bool,
@@ -17,23 +17,24 @@ pub(super) struct StreamedText {
 }
 
 impl StreamedText {
-    pub(super) fn new(colors: bool, plain: bool) -> Self {
+    /// An empty text. `colors`: with colors and attributes. `plain`: the output of a command, which is not Markdown.
+    pub fn new(colors: bool, plain: bool) -> Self {
         Self { skin: skin(colors), plain, open: String::new(), all: String::new() }
     }
 
     /// Appends a piece.
-    pub(super) fn push(&mut self, piece: &str) {
+    pub fn push(&mut self, piece: &str) {
         self.all.push_str(piece);
         self.open.push_str(piece);
     }
 
     /// The whole text so far.
-    pub(super) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.all
     }
 
     /// Takes the complete blocks, as lines of at most `width` columns.
-    pub(super) fn take_complete(&mut self, width: usize) -> Vec<String> {
+    pub fn take_complete(&mut self, width: usize) -> Vec<String> {
         let end = complete_end(&self.open);
         let rest = self.open.split_off(end);
         let block = std::mem::replace(&mut self.open, rest);
@@ -41,13 +42,13 @@ impl StreamedText {
     }
 
     /// Takes the rest, as final.
-    pub(super) fn take_rest(&mut self, width: usize) -> Vec<String> {
+    pub fn take_rest(&mut self, width: usize) -> Vec<String> {
         let block = std::mem::take(&mut self.open);
         self.draw(&block, width)
     }
 
     /// The incomplete block, as it looks so far.
-    pub(super) fn unfinished(&self, width: usize) -> Vec<String> {
+    pub fn unfinished(&self, width: usize) -> Vec<String> {
         self.draw(&self.open, width)
     }
 
@@ -107,56 +108,4 @@ fn skin(colors: bool) -> MadSkin {
         header.align = termimad::Alignment::Left;
     }
     skin
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_block_is_complete_after_an_empty_line_and_a_code_block_after_its_closing_fence() {
-        for (text, expected) in [
-            ("one", ""),
-            ("one\n", ""),
-            ("one\n\n", "one\n\n"),
-            ("one\n\ntwo", "one\n\n"),
-            ("```\na\n\nb", ""),
-            ("```\na\n\nb\n```", ""),
-            ("```\na\n\nb\n```\n", "```\na\n\nb\n```\n"),
-            ("~~~\n```\n\n~~~\nx", "~~~\n```\n\n~~~\n"),
-        ] {
-            assert_eq!(&text[..complete_end(text)], expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn pieces_give_the_same_lines_as_the_whole() {
-        let text =
-            "# Title\n\nSome **bold** text with `code` in it.\n\n- one\n- two\n\n```rust\nfn main() {}\n\n```\nend";
-        let mut whole = StreamedText::new(false, false);
-        whole.push(text);
-        let mut lines = whole.take_complete(60);
-        lines.extend(whole.take_rest(60));
-        let mut pieces = StreamedText::new(false, false);
-        let mut drawn = Vec::new();
-        for piece in text.split_inclusive(|_: char| true) {
-            pieces.push(piece);
-            drawn.extend(pieces.take_complete(60));
-        }
-        drawn.extend(pieces.take_rest(60));
-        assert_eq!(
-            drawn.iter().filter(|line| !line.is_empty()).collect::<Vec<_>>(),
-            lines.iter().filter(|line| !line.is_empty()).collect::<Vec<_>>()
-        );
-        assert_eq!(pieces.text(), text);
-    }
-
-    #[test]
-    fn control_characters_are_escaped() {
-        for plain in [false, true] {
-            let mut said = StreamedText::new(false, plain);
-            said.push("a\u{1b}[2Jb\u{202e}c\n");
-            assert_eq!(said.take_rest(60).concat(), "a\\u{1b}[2Jb\\u{202e}c");
-        }
-    }
 }

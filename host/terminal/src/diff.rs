@@ -9,7 +9,7 @@ use std::ops::Range;
 const CONTEXT: u32 = 2;
 
 /// The removed and added lines with context, in lines of at most `width` columns, with control characters escaped.
-pub(super) fn lines(old: &str, new: &str, width: usize, style: Style) -> Vec<String> {
+pub fn lines(old: &str, new: &str, width: usize, style: Style) -> Vec<String> {
     let input = InternedInput::new(old, new);
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
