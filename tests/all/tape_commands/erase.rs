@@ -2,6 +2,7 @@
 
 use super::{BUBS, golden, home_with, home_with_bubs, json, line, message, tape, tape_file};
 use crate::home;
+use bub_test_support::postgres::Postgres;
 use bub_tests::{Answer, Home, Server, tape as tapes};
 use serde_json::{Value, json as value};
 use std::fs;
@@ -213,4 +214,26 @@ fn a_tape_in_a_database_loses_the_entry_and_the_file_its_bytes() {
     assert_eq!(everywhere, "", "no file of the home holds it");
     home.run(["go on"]).model(&server).finish().says("[cli:local]\ntwo\n");
     assert!(!server.requests()[1].body.contains("zebra-quagga"));
+}
+
+#[test]
+fn a_text_that_stands_in_an_archive_alone_is_erased_from_it() {
+    let postgres = Postgres::shared().map(Postgres::database);
+    for store in ["files", "sqlite:tapes.sqlite"].into_iter().chain(postgres.as_deref()) {
+        let home = home();
+        home.configure(&format!("tape_store = \"{store}\""));
+        let server = Server::new(["one", "two", "three"].map(Answer::text));
+        home.run(["my number is zebra-quagga-0100"]).model(&server).finish();
+        home.run(["the weather is fine"]).model(&server).finish();
+        tape(&home, ["reset", "--yes"]);
+        home.run(["hello again"]).model(&server).finish();
+        let erased = json(&tape(&home, ["erase", "--text", "zebra-quagga-0100", "--yes", "--json"]));
+        let archives = erased["archives"].as_array().expect("a list");
+        assert!(archives.len() == 1 && archives[0]["entries"].as_u64() >= Some(1), "{store}: {erased}");
+        let name = archives[0]["path"].as_str().expect("its name");
+        let more = home.bub(["tape", "erase", "--text", "zebra-quagga-0100", "--yes"]).finish();
+        more.refuses(&["no entry that can be erased matches"]);
+        let said = tape(&home, ["erase", "--text", "the weather is fine", "--yes"]);
+        assert!(said.stdout.contains(&format!("erased from archive `{name}`")), "{store}: {said}");
+    }
 }

@@ -14,10 +14,12 @@ mod outline;
 pub(super) mod progress;
 mod search;
 mod show;
+mod store_archives;
 mod tape_arg;
 mod tape_location;
 mod verify;
 
+pub(super) use store_archives::StoreArchives;
 pub(super) use tape_arg::ResolvedTape;
 pub(super) use tape_location::TapeLocation;
 

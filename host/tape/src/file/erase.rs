@@ -150,7 +150,7 @@ fn copy(from: &File, to: &mut File, start: u64, end: u64) -> io::Result<()> {
 /// Other files of a tape that contained erased entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traces {
-    /// Archives that were rewritten, with the number of entries erased from each.
+    /// Archives that were rewritten, with the number of entries erased from each: files, or names in a store.
     pub archives: Vec<(PathBuf, u64)>,
     /// Files of the trash that were removed.
     pub trash: Vec<PathBuf>,
@@ -161,9 +161,9 @@ pub struct Traces {
 /// Erases traces of erased entries from archives, trash and attachments. `wanted` selects entries, and `in_text` finds
 /// traces in files without entries; `dry` changes nothing.
 ///
-/// The directory cannot be listed, or an archive cannot be written.
+/// # Errors
 ///
-/// The directory cannot be listed, or an archive not be written.
+/// The directory cannot be listed, or an archive cannot be written.
 pub fn erase_traces(
     dir: &Path,
     tape: &str,

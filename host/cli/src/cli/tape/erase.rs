@@ -1,6 +1,7 @@
 //! `tape erase`: erases entries of tapes.
 
 use super::super::text;
+use super::store_archives::StoreArchives;
 use super::tape_arg::{ResolvedTape, TapeArg};
 use super::tape_location::TapeLocation;
 use anyhow::{Context, Result, bail};
@@ -82,9 +83,9 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     for tape in tapes {
         plans.push(plan(&location, tape, &wanted).await?);
     }
-    let traces = trace(&location, &plans, &wanted, true)?;
+    let traces = trace(&location, &plans, &wanted, true).await?;
     let remembered: u64 = plans.iter().map(|plan| plan.remembered).sum();
-    plans.retain(|plan| plan.entries() > 0);
+    let entries: u64 = plans.iter().map(Plan::entries).sum();
     let archived: u64 = traces.iter().flat_map(|traces| &traces.archives).map(|(_, entries)| entries).sum();
     let trash: usize = traces.iter().map(|traces| traces.trash.len()).sum();
     if remembered > 0 {
@@ -94,21 +95,22 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
             "not erased because the current memory contains it: {entries}; forget it first, with ,memory.forget"
         )?;
     }
-    if plans.is_empty() && archived == 0 && trash == 0 {
+    if entries == 0 && archived == 0 && trash == 0 {
         bail!("no entry that can be erased matches");
     }
     if !arguments.yes && !confirm(&plans, archived, trash)? {
         bail!("the tapes stay as they are");
     }
     let mut erased = Vec::new();
-    for plan in &plans {
+    // A tape without such entries may have an archive with some.
+    for plan in plans.iter().filter(|plan| plan.entries() > 0) {
         erased.push((plan.tape.name().to_owned(), erase(plan).await?));
     }
     recordings.note_erasure()?;
-    remove_recordings(&recordings, &plans);
+    remove_recordings(&recordings, &plans, arguments.text.as_deref());
     // Indexes are built again.
     recall.clear().map_err(anyhow::Error::msg)?;
-    let traces = trace(&location, &plans, &wanted, false)?;
+    let traces = trace(&location, &plans, &wanted, false).await?;
     tell(arguments.json, &erased, &traces)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -242,10 +244,12 @@ async fn choose(store: &dyn Store, name: &str, wanted: &EraseFilter, plan: &mut 
     Ok(chosen)
 }
 
-/// Removes the recordings of the sessions that entries are erased from, and all others in which their texts stand.
-fn remove_recordings(recordings: &Recordings, plans: &[Plan]) {
-    let mut texts = Vec::new();
-    for plan in plans {
+/// Removes the recordings of the sessions that entries are erased from, and all others in which their texts stand, or the
+/// text that was asked for.
+fn remove_recordings(recordings: &Recordings, plans: &[Plan], text: Option<&str>) {
+    let mut texts: Vec<String> =
+        text.filter(|text| text.len() >= MIN_RECORDED).map(str::to_owned).into_iter().collect();
+    for plan in plans.iter().filter(|plan| plan.entries() > 0) {
         recordings.remove_folder(bub_tape::family(plan.tape.name()));
         let entries = plan.parts.iter().flat_map(|(_, entries)| entries);
         texts.extend(entries.flat_map(bub_tape::entry_text::body).filter(|text| text.len() >= MIN_RECORDED));
@@ -274,8 +278,8 @@ fn rustix_user() -> u32 {
 }
 
 /// Copies of the entries in archives, in the trash and in files beside the tapes.
-fn trace(location: &TapeLocation, plans: &[Plan], wanted: &EraseFilter, dry: bool) -> Result<Vec<Traces>> {
-    let Some(dir) = &location.dir else { return Ok(Vec::new()) };
+async fn trace(location: &TapeLocation, plans: &[Plan], wanted: &EraseFilter, dry: bool) -> Result<Vec<Traces>> {
+    let of_store = StoreArchives::open(location).await?;
     let mut traces = Vec::new();
     for plan in plans {
         let in_entry = |entry: &Entry| match wanted {
@@ -288,19 +292,28 @@ fn trace(location: &TapeLocation, plans: &[Plan], wanted: &EraseFilter, dry: boo
             EraseFilter::Ids(_) | EraseFilter::Forgotten => false,
         };
         let name = plan.tape.name();
-        let found = erase_traces(dir, name, &in_entry, &in_text, dry);
-        traces.push(found.with_context(|| format!("what lies beside tape `{name}` cannot be looked at"))?);
+        let mut found = match &location.dir {
+            Some(dir) => erase_traces(dir, name, &in_entry, &in_text, dry)
+                .with_context(|| format!("what lies beside tape `{name}` cannot be looked at"))?,
+            None => Traces::default(),
+        };
+        let stored = of_store.erase(name, &in_entry, dry).await?;
+        found.archives.extend(stored.into_iter().map(|(archive, entries)| (archive.into(), entries)));
+        traces.push(found);
     }
     Ok(traces)
 }
 
 fn confirm(plans: &[Plan], archived: u64, trash: usize) -> Result<bool> {
-    let entries: u64 = plans.iter().map(Plan::entries).sum();
-    let mut what = vec![format!(
-        "{} of {}",
-        text::count(entries, "entry", "entries"),
-        text::count(plans.len() as u64, "tape", "tapes")
-    )];
+    let with_entries: Vec<u64> = plans.iter().map(Plan::entries).filter(|entries| *entries > 0).collect();
+    let mut what = Vec::new();
+    if !with_entries.is_empty() {
+        what.push(format!(
+            "{} of {}",
+            text::count(with_entries.iter().sum(), "entry", "entries"),
+            text::count(with_entries.len() as u64, "tape", "tapes")
+        ));
+    }
     if archived > 0 {
         what.push(format!("{} of archives", text::count(archived, "entry", "entries")));
     }
