@@ -151,6 +151,22 @@ async fn what_the_design_claims_to_find_is_found() {
     assert!(found > count / 2, "{found} of {count}");
 }
 
+#[tokio::test]
+async fn a_change_of_any_digit_of_the_chain_is_found() {
+    let home = eventful().await;
+    let chain = format!("{TAPE}__sidecar__chain");
+    let path = home.file(&chain);
+    let (before, entries) = (fs::read(&path).unwrap(), read(&home, &chain).await);
+    for at in (0..before.len()).filter(|at| before[*at].is_ascii_digit()) {
+        let mut after = before.clone();
+        after[at] = b'0' + (after[at] - b'0' + 1 + u8::try_from(at % 9).unwrap_or(0)) % 10;
+        fs::write(&path, &after).unwrap();
+        let report = home.verify().await;
+        let is_same = read(&home, &chain).await == entries;
+        assert!(is_same || !report.faults.is_empty(), "byte {at} became `{}`: {report:?}", after[at] as char);
+    }
+}
+
 fn ends_a_line(bytes: &[u8]) -> bool {
     bytes.is_empty() || bytes.ends_with(b"\n")
 }
