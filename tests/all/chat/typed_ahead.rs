@@ -13,6 +13,16 @@ use termimad::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModi
 const REJECTED: &str = "not taken as an answer";
 
 #[test]
+fn a_key_after_the_delay_answers_the_question_that_is_shown() {
+    let press = |code| Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
+    let (mut input, shown) = (ChatInput::new(String::new()), Instant::now());
+    input.drawn(Some(1), shown);
+    let later = shown + ANSWER_DELAY;
+    assert_eq!(input.event(&press(KeyCode::Char('y')), later), InputOutcome::Changed);
+    assert_eq!(input.event(&press(KeyCode::Enter), later), InputOutcome::Answered(ApprovalDecision::Once));
+}
+
+#[test]
 fn a_sentence_that_is_being_typed_when_a_question_appears_approves_nothing_and_reaches_the_agent() {
     let home = home();
     let chat = wary(&home);

@@ -18,6 +18,9 @@ fn a_block_is_complete_after_an_empty_line_and_a_code_block_after_its_closing_fe
         streamed.push(text);
         complete.push(expected);
         assert_eq!(streamed.take_complete(60), complete.take_rest(60), "{text:?}");
+        let mut rest = StreamedText::new(false, false);
+        rest.push(&text[expected.len()..]);
+        assert_eq!(streamed.take_rest(60), rest.take_rest(60), "{text:?}");
     }
 }
 

@@ -297,8 +297,11 @@ async fn trace(location: &TapeLocation, plans: &[Plan], wanted: &EraseFilter, dr
                 .with_context(|| format!("what lies beside tape `{name}` cannot be looked at"))?,
             None => Traces::default(),
         };
-        let stored = of_store.erase(name, &in_entry, dry).await?;
-        found.archives.extend(stored.into_iter().map(|(archive, entries)| (archive.into(), entries)));
+        // Ids select entries of the tape itself, so no archive has to be read for them.
+        if !matches!(wanted, EraseFilter::Ids(_)) {
+            let stored = of_store.erase(name, &in_entry, dry).await?;
+            found.archives.extend(stored.into_iter().map(|(archive, entries)| (archive.into(), entries)));
+        }
         traces.push(found);
     }
     Ok(traces)
