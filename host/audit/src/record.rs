@@ -186,6 +186,7 @@ impl Sealed {
             && entry.is("event")
             && *entry.meta == *META
             && *entry.date == *record.at
+            && entry.id == record.seq
             && is_digest(&record.prev);
         is_whole.then_some(Self { record, hash })
     }

@@ -40,7 +40,7 @@ impl State {
         let Some(last) = store.tail(&name, None, 1).await?.pop() else { return Ok(Self::new()) };
         let broken = |seq| Self { seq, is_broken: true, ..Self::new() };
         Ok(match Sealed::parse(&last) {
-            Some(Sealed { record, hash }) if record.seq == last.id => {
+            Some(Sealed { record, hash }) => {
                 Self { chain: record.chain, seq: record.seq, hash, ends: record.ends, is_broken: false }
             }
             _ => broken(last.id),
