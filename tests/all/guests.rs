@@ -24,8 +24,12 @@ fn the_guests_own_tests_pass() {
             cargo.env_remove(&name);
         }
     }
-    // Their files stay in the target folder, and nothing reads their debug information.
+    // Their files stay in the target folder, and nothing reads their debug information. Projects of tests have the same settings.
     cargo.envs([("CARGO_PROFILE_DEV_DEBUG", "false"), ("CARGO_INCREMENTAL", "0")]);
+    for profile in ["DEV", "DEV_BUILD_OVERRIDE"] {
+        cargo.env(format!("CARGO_PROFILE_{profile}_STRIP"), "true");
+        cargo.env(format!("CARGO_PROFILE_{profile}_CODEGEN_UNITS"), "1");
+    }
     let _compiling = plugin_new::compiling();
     let tested = cargo.output().expect("cargo runs");
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

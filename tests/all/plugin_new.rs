@@ -40,10 +40,13 @@ fn build_ahead(dir: &Path) {
     // Builds stay in the target folder, and no test reads their debug information.
     let config = dir.parent().expect("a project is in a workspace").join(".cargo");
     fs::create_dir_all(&config).expect("the workspace can be written");
-    // Macros have the settings of those of the guests, which are there already.
-    let settings =
-        "[profile.dev]\ndebug = false\nincremental = false\n[profile.release.build-override]\nstrip = true\n";
-    fs::write(config.join("config.toml"), settings).expect("as well");
+    // What projects and the guests depend on has the settings that it has there, and in the test programs: it is compiled once.
+    let settings = [
+        "[profile.dev]\ndebug = false\nincremental = false\nstrip = true\ncodegen-units = 1\n",
+        "[profile.dev.build-override]\nstrip = true\ncodegen-units = 1\n",
+        "[profile.release]\nstrip = true\n[profile.release.build-override]\ncodegen-units = 1\n",
+    ];
+    fs::write(config.join("config.toml"), settings.concat()).expect("as well");
     for arguments in [&["build", "--release", "--target", "wasm32-wasip2"][..], &["test", "--no-run"]] {
         let mut cargo = Command::new("cargo");
         cargo.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).envs(toolchain());

@@ -1,19 +1,21 @@
-//! Arguments for the linker that make the release program smaller, and its start lighter.
+//! Arguments for the linker that make the program and its tests smaller, and the start of the release program lighter.
 
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-/// Lets the linker keep identical functions once, and put those that each start runs next to each other, in the release
-/// program. Other linkers than LLD may refuse the arguments.
+/// Lets the linker keep identical functions once, and, in the release program, put those that each start runs next to each
+/// other. Other linkers than LLD may refuse the arguments.
 pub fn arrange(root: &Path) {
     for name in ["PROFILE", "TARGET", "HOST", "RUSTC_LINKER", "CARGO_ENCODED_RUSTFLAGS", "BUB_GLIBC"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let has_lld = links_with_lld();
-    if is_release && has_lld {
-        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    if has_lld {
+        for kind in ["bins", "tests"] {
+            println!("cargo::rustc-link-arg-{kind}=-Wl,--icf=all");
+        }
     }
     // The recipe of packages links by zig, whose linker takes this one of the two.
     if is_release && (has_lld || env::var_os("BUB_GLIBC").is_some()) {

@@ -23,7 +23,9 @@ pub fn pack() {
         Err(_) => version(),
     };
     if is_native && is_glibc && version.is_some_and(|version| version >= FIRST) {
-        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+        for kind in ["bins", "tests"] {
+            println!("cargo::rustc-link-arg-{kind}=-Wl,-z,pack-relative-relocs");
+        }
     }
 }
 
