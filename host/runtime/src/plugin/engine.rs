@@ -149,8 +149,10 @@ fn has_room(slots: u32, reservation: u64) -> bool {
 fn config(reservation: u64) -> Result<Config> {
     let mut config = Config::new();
     config.consume_fuel(true);
-    config.max_wasm_stack(512 << 10);
-    config.async_stack_size(2 << 20);
+    // Twice the default: what fits into that is to fit too where it was compiled quickly, to functions that take more of it. The
+    // rest is for the functions of the host.
+    config.max_wasm_stack(1 << 20);
+    config.async_stack_size(5 << 19);
     // A turn can be replayed bit for bit only if arithmetic has one answer.
     config.cranelift_nan_canonicalization(true);
     config.relaxed_simd_deterministic(true);
