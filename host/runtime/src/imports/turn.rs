@@ -10,7 +10,6 @@ use bub_permissions::Grant;
 use bub_types::hook::Hook;
 use bub_types::{Envelope, Error, ErrorKind, MessageKind, Principal, StreamEvent};
 use rustix::fs::{Mode, OFlags};
-use serde_json::Value;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -98,7 +97,7 @@ impl HostTurn for State {
     }
 
     async fn state(&mut self, turn: Resource<TurnHandle>) -> Result<String> {
-        Ok(Value::Object(self.turn_of(&turn)?.state()).to_string())
+        Ok(serde_json::to_string(&*self.turn_of(&turn)?.state())?)
     }
 
     async fn tape(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {

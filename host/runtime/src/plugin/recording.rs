@@ -8,6 +8,7 @@ mod call;
 mod file_data;
 mod files;
 mod late;
+mod length;
 mod live;
 mod play;
 mod record;
@@ -19,7 +20,8 @@ mod writer;
 pub use call::{FORMAT, ImportCall, RecordedCall};
 pub use file_data::{Directory, FileEntry, Found, RecordedFiles};
 pub(crate) use late::copied;
-pub use late::{LateValue, Owned, length};
+pub use late::{LateValue, Owned};
+pub use length::length;
 pub(crate) use live::{COMPLETE, NEXT};
 pub use live::{LiveAnswer, LiveModel};
 pub use play::{Playback, Played};
@@ -288,7 +290,7 @@ impl CallRecording {
         let call = ImportCall { function: function.to_owned(), arguments, answer };
         let weight = call.weight();
         session.keep(weight, |log| match session.is_late() {
-            true => log.imports.push(LateImport::Made(call)),
+            true => log.imports.push(LateImport::Made(Box::new(call))),
             false => log.call.imports.push(call),
         });
     }

@@ -84,7 +84,7 @@ impl Turn {
         let caller = Caller::new(principal, &message.channel, message.sender.as_deref());
         let progress = Progress {
             kind: message.kind,
-            state,
+            state: Arc::new(state),
             prompt: None,
             changes: 0,
             run_ids: Vec::new(),

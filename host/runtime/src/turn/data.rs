@@ -110,7 +110,7 @@ pub(super) struct Progress {
     pub(super) kind: MessageKind,
     /// How often kind, state and prompt have changed.
     pub(super) changes: u64,
-    pub(super) state: Map<String, Value>,
+    pub(super) state: Arc<Map<String, Value>>,
     pub(super) prompt: Option<String>,
     pub(super) run_ids: Vec<String>,
     /// The prefix of all session ids that every sender in the turn can reach.

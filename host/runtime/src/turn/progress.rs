@@ -6,6 +6,7 @@ use bub_types::{Envelope, MessageKind, StreamEvent};
 use serde_json::{Map, Value};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 impl Turn {
     /// The message's kind, as hooks have left it.
@@ -25,12 +26,12 @@ impl Turn {
         Envelope { kind: self.kind(), ..self.message.clone() }
     }
 
-    /// The state that hooks share.
-    pub fn state(&self) -> Map<String, Value> {
+    /// The state that hooks share, as it is now.
+    pub fn state(&self) -> Arc<Map<String, Value>> {
         self.progress().state.clone()
     }
 
-    pub(super) fn replace_state(&self, state: Map<String, Value>) {
+    pub(super) fn replace_state(&self, state: Arc<Map<String, Value>>) {
         let mut progress = self.progress();
         progress.changes += 1;
         progress.state = state;
@@ -45,7 +46,7 @@ impl Turn {
     pub fn set(&self, key: String, value: Value) {
         let mut progress = self.progress();
         progress.changes += u64::from(progress.state.get(&key) != Some(&value));
-        progress.state.insert(key, value);
+        Arc::make_mut(&mut progress.state).insert(key, value);
     }
 
     /// Sets the prompt as hooks see it.
@@ -134,7 +135,7 @@ impl Turn {
                 "principal": principal,
                 "tainted": tainted,
                 "prompt": prompt,
-                "state": state,
+                "state": &*state,
             })
         };
         (weight, Box::new(make))

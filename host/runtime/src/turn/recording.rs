@@ -61,7 +61,7 @@ impl Turn {
             return;
         }
         let turn = TurnRecord {
-            folder: tape_name(&self.workspace, &self.session_id),
+            folder: self.tape.name().to_owned(),
             session: self.session_id.clone(),
             runs: self.run_ids(),
             started_ms: self.started.timestamp().as_millisecond(),

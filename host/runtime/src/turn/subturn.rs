@@ -113,7 +113,7 @@ impl Turn {
         turn.caller = self.caller.clone();
         turn.allowed_tools = self.inner_tools(inner.tools.as_deref())?;
         turn.parent = Some(Arc::clone(self));
-        let mut state = self.state();
+        let mut state = Arc::unwrap_or_clone(self.state());
         state.insert("session_id".to_owned(), session_id.into());
         if let Some(model) = &inner.model {
             state.insert("model".to_owned(), model.as_str().into());
@@ -126,7 +126,7 @@ impl Turn {
         if let Some(tools) = &turn.allowed_tools {
             state.insert("allowed_tools".to_owned(), tools.iter().map(String::as_str).collect::<Vec<_>>().into());
         }
-        turn.replace_state(state);
+        turn.replace_state(Arc::new(state));
         turn.share_taint_of(self);
         Ok(turn)
     }

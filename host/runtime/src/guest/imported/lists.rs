@@ -4,7 +4,9 @@ use super::crosses::Crosses;
 use crate::guest::bindings::{entries, exchange};
 use crate::plugin::recording::Texts;
 use bub_types::{Effect, ToolSpec};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use std::sync::{Arc, Weak};
 
 /// A copy of a list, as a recording holds it until it is written.
 pub(in crate::guest) trait KeptList: Send + 'static {
@@ -53,18 +55,39 @@ impl KeptList for Strings {
     }
 }
 
-/// Descriptions of tools.
-pub(in crate::guest) struct Tools {
+/// Descriptions of tools. Turns are given the same ones again and again: copies that are held at the same time are one.
+pub(in crate::guest) struct Tools(Arc<KeptTools>);
+
+struct KeptTools {
     /// The name, the description and the parameters of each.
     texts: Texts,
     others: Vec<(bool, Effect, bool)>,
 }
 
+/// The latest lists that differ, as long as a turn holds them: those of the model and of hooks, of a few sessions.
+static LATEST: Mutex<[Weak<KeptTools>; 8]> = Mutex::new([const { Weak::new() }; 8]);
+
 impl Tools {
     pub(in crate::guest) fn of(list: &[ToolSpec]) -> Self {
-        let texts = list.iter().flat_map(|tool| [&*tool.name, &*tool.description, &*tool.parameters]);
-        let others = list.iter().map(|tool| (tool.for_model, tool.effect, tool.reads_outside));
-        Self { texts: Texts::new(texts), others: others.collect() }
+        let mut latest = LATEST.lock();
+        if let Some(known) = latest.iter().filter_map(Weak::upgrade).find(|known| known.is(list)) {
+            return Self(known);
+        }
+        let kept = Arc::new(KeptTools::of(list));
+        latest.rotate_right(1);
+        latest[0] = Arc::downgrade(&kept);
+        Self(kept)
+    }
+}
+
+impl KeptTools {
+    fn of(list: &[ToolSpec]) -> Self {
+        Self { texts: Texts::new(list.iter().flat_map(texts)), others: list.iter().map(others).collect() }
+    }
+
+    /// Whether it is a copy of that list.
+    fn is(&self, list: &[ToolSpec]) -> bool {
+        self.others.iter().copied().eq(list.iter().map(others)) && self.texts.iter().eq(list.iter().flat_map(texts))
     }
 
     fn list(&self) -> Vec<ToolSpec> {
@@ -82,13 +105,21 @@ impl Tools {
     }
 }
 
+fn texts(tool: &ToolSpec) -> [&str; 3] {
+    [&tool.name, &tool.description, &tool.parameters]
+}
+
+fn others(tool: &ToolSpec) -> (bool, Effect, bool) {
+    (tool.for_model, tool.effect, tool.reads_outside)
+}
+
 impl KeptList for Tools {
     fn weight(&self) -> usize {
-        self.texts.bytes() + self.others.len() * size_of::<ToolSpec>()
+        self.0.texts.bytes() + self.0.others.len() * size_of::<ToolSpec>()
     }
 
     fn shown(&self) -> Value {
-        json!(self.list())
+        json!(self.0.list())
     }
 }
 

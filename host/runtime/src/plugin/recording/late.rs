@@ -88,31 +88,10 @@ pub(crate) use copied;
 
 copied!(bool, u32, u64);
 
-/// The length of a value as JSON, which is not kept.
-pub fn length(value: &impl Serialize) -> usize {
-    struct Counted(usize);
-
-    impl std::io::Write for Counted {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.saturating_add(bytes.len());
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut counted = Counted(0);
-    // A value that is no JSON is shown as nothing.
-    let _ = serde_json::to_writer(&mut counted, value);
-    counted.0
-}
-
-/// A call of an import.
+/// A call of an import. A turn has a hundred, and what it writes to hold them is memory that no cache has.
 pub(super) enum LateImport {
-    /// As JSON.
-    Made(ImportCall),
+    /// As JSON. Boxed, because few are, and they are four times as large.
+    Made(Box<ImportCall>),
     /// Its function, and what makes its arguments and its answer.
     Later(&'static str, Box<dyn FnOnce() -> (Vec<Value>, Value) + Send>),
 }
@@ -149,7 +128,10 @@ impl LateImport {
     /// The call as JSON.
     pub(super) fn into_record(self) -> ImportRecord {
         match self {
-            Self::Made(ImportCall { function, arguments, answer }) => ImportRecord { function, arguments, answer },
+            Self::Made(call) => {
+                let ImportCall { function, arguments, answer } = *call;
+                ImportRecord { function, arguments, answer }
+            }
             Self::Later(function, make) => {
                 let (arguments, answer) = make();
                 ImportRecord { function: function.to_owned(), arguments, answer }

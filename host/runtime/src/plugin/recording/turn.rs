@@ -55,7 +55,7 @@ struct Collecting {
 
 /// A turn that has ended, before its values are JSON.
 pub struct CollectedTurn {
-    calls: Vec<(Log, Arc<Plugin>, Option<u64>, LateShared)>,
+    calls: Vec<Collecting>,
     objects: BTreeMap<String, LateValue>,
 }
 
@@ -121,7 +121,12 @@ impl TurnRecorder {
 
     /// The seed of random numbers of another call: as no other one's, and as hard to guess as the turn's.
     fn next_seed(&self) -> String {
-        format!("{}{:04x}", self.seed, self.calls.fetch_add(1, Ordering::Relaxed))
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        // Without the machinery of `format!`, for each call of each turn.
+        let mut seed = String::with_capacity(self.seed.len() + 8);
+        seed.push_str(&self.seed);
+        seed.extend((0..8).rev().map(|digit| char::from(b"0123456789abcdef"[(number >> (4 * digit)) as usize & 15])));
+        seed
     }
 
     /// The number of a new instance.
@@ -168,15 +173,16 @@ impl TurnRecorder {
 
     /// Ends the collection. Calls that still run are cancelled ones.
     pub fn finish(&self) -> CollectedTurn {
-        let collected = {
+        let Collected { mut calls, objects, .. } = {
             let mut collected = self.collected.lock();
             std::mem::replace(&mut *collected, Collected { is_over: true, ..Collected::default() })
         };
-        let taken = |call: Collecting| {
+        // Nothing changes in the others any more.
+        for call in calls.iter_mut().filter(|call| !call.session.log.lock().has_ended) {
             let log = std::mem::take(&mut *call.session.log.lock());
-            (log, call.plugin, call.parent, call.snapshot)
-        };
-        CollectedTurn { calls: collected.calls.into_iter().map(taken).collect(), objects: collected.objects }
+            call.session = Arc::new(Session { log: Mutex::new(log), expected: None, recorder: None, turn: None });
+        }
+        CollectedTurn { calls, objects }
     }
 }
 
@@ -184,9 +190,10 @@ impl CollectedTurn {
     /// The calls, and the further values. To be called where no turn waits.
     pub fn into_records(self) -> (Vec<CallRecord>, BTreeMap<String, Value>) {
         let mut configs: HashMap<usize, Shared> = HashMap::new();
-        let calls = self.calls.into_iter().map(|(log, plugin, parent, snapshot)| {
+        let calls = self.calls.into_iter().map(|Collecting { session, plugin, parent, snapshot, .. }| {
             let place = Arc::as_ptr(&plugin) as usize;
             let config = configs.entry(place).or_insert_with(|| Arc::new(settings(&plugin))).clone();
+            let log = std::mem::take(&mut *session.log.lock());
             CallRecord { component: plugin.digest.clone(), parent, turn: snapshot.make(), config, ..log.into_record() }
         });
         (calls.collect(), self.objects.into_iter().map(|(name, value)| (name, value())).collect())
@@ -227,7 +234,7 @@ impl Log {
             (true, None) => Ended::Returned,
         };
         let (files, unfit) = self.files.finish();
-        let early = self.call.imports.into_iter().map(LateImport::Made);
+        let early = self.call.imports.into_iter().map(|call| LateImport::Made(Box::new(call)));
         CallRecord {
             plugin,
             hook: call,

@@ -2,6 +2,9 @@
 //!
 //! The thread writes when no turn has run for a moment, so that it takes no processor from the next one. It does not wait for
 //! that longer than two seconds, nor until what waits fills half of its room: then it writes all of it in one go.
+//!
+//! While something waits, the thread looks for that moment by itself: to wake it with each turn would cost a turn as much as
+//! the collection of its values.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -37,7 +40,7 @@ pub struct Writer {
 #[derive(Default)]
 struct Queue {
     state: Mutex<State>,
-    /// Something was added, a turn has ended, or a thread waits for the writer.
+    /// There is something to write again, or a thread waits for the writer, or there is little room left.
     changed: Condvar,
     /// A turn was written.
     written: Condvar,
@@ -163,8 +166,10 @@ impl Queue {
         state.bytes += job.bytes;
         state.latest += 1;
         job.number = state.latest;
+        if state.jobs.is_empty() || state.bytes > MAX_BYTES / 2 {
+            self.changed.notify_all();
+        }
         state.jobs.push_back(job);
-        self.changed.notify_all();
         true
     }
 
@@ -202,7 +207,7 @@ impl State {
         current.into_iter().chain(waiting).any(|left| left <= number)
     }
 
-    /// When the next job is due; none: there is none.
+    /// When the next job is due, or may be for all that is known now; none: there is none.
     fn due(&mut self) -> Option<Instant> {
         let first = self.jobs.front()?;
         let is_late = first.since.elapsed() >= MAX_DELAY || self.bytes > MAX_BYTES / 2;
@@ -213,7 +218,7 @@ impl State {
             return Some(first.since);
         }
         let at_last = first.since + MAX_DELAY;
-        Some(if self.running > 0 { at_last } else { at_last.min(self.idle_since + IDLE) })
+        Some(at_last.min(if self.running > 0 { Instant::now() + IDLE } else { self.idle_since + IDLE }))
     }
 }
 
@@ -223,7 +228,6 @@ impl Drop for RunningTurn {
         state.running -= 1;
         if state.running == 0 {
             state.idle_since = Instant::now();
-            self.0.changed.notify_all();
         }
     }
 }
