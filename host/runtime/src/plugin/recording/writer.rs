@@ -3,8 +3,8 @@
 //! The thread writes when no turn has run for a moment, so that it takes no processor from the next one. It does not wait for
 //! that longer than two seconds, nor until what waits fills half of its room: then it writes all of it in one go.
 //!
-//! While something waits, the thread looks for that moment by itself: to wake it with each turn would cost a turn as much as
-//! the collection of its values.
+//! While something waits, the thread looks for that moment by itself: to wake it is a call of the system, which each turn would
+//! wait for.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
