@@ -11,6 +11,8 @@ mod of_plugin;
 mod of_tape;
 mod of_turn;
 
+pub(crate) use lists::KeptRequest;
+
 use super::state::State;
 use crosses::Crosses;
 use serde_json::Value;

@@ -27,7 +27,12 @@ struct Kept {
 }
 
 impl Message {
-    fn new(text: &str) -> Result<Self, String> {
+    /// The message with that text.
+    ///
+    /// # Errors
+    ///
+    /// It is not a JSON object. The error says what it is instead.
+    pub fn new(text: &str) -> Result<Self, String> {
         Ok(Self(Arc::new(Kept { object: json_object(text)?, weight: OnceLock::new(), bytes: OnceLock::new() })))
     }
 

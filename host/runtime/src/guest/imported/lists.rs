@@ -6,7 +6,7 @@ use crate::plugin::recording::Texts;
 use bub_types::{Effect, ToolSpec};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// A copy of a list, as a recording holds it until it is written.
 pub(in crate::guest) trait KeptList: Send + 'static {
@@ -55,7 +55,7 @@ impl KeptList for Strings {
     }
 }
 
-/// Descriptions of tools. Turns are given the same ones again and again: copies that are held at the same time are one.
+/// Descriptions of tools. Turns are given the same ones again and again, which have one copy.
 pub(in crate::guest) struct Tools(Arc<KeptTools>);
 
 struct KeptTools {
@@ -64,18 +64,18 @@ struct KeptTools {
     others: Vec<(bool, Effect, bool)>,
 }
 
-/// The latest lists that differ, as long as a turn holds them: those of the model and of hooks, of a few sessions.
-static LATEST: Mutex<[Weak<KeptTools>; 8]> = Mutex::new([const { Weak::new() }; 8]);
+/// The latest lists that differ: those of the model and of hooks, of a few sessions.
+static LATEST: Mutex<[Option<Arc<KeptTools>>; 8]> = Mutex::new([const { None }; 8]);
 
 impl Tools {
     pub(in crate::guest) fn of(list: &[ToolSpec]) -> Self {
         let mut latest = LATEST.lock();
-        if let Some(known) = latest.iter().filter_map(Weak::upgrade).find(|known| known.is(list)) {
-            return Self(known);
+        if let Some(known) = latest.iter().flatten().find(|known| known.is(list)) {
+            return Self(known.clone());
         }
         let kept = Arc::new(KeptTools::of(list));
         latest.rotate_right(1);
-        latest[0] = Arc::downgrade(&kept);
+        latest[0] = Some(kept.clone());
         Self(kept)
     }
 }
@@ -151,7 +151,7 @@ impl KeptList for Entries {
 }
 
 /// A request to a model.
-pub(in crate::guest) struct KeptRequest {
+pub(crate) struct KeptRequest {
     messages: Strings,
     tools: Tools,
     /// Without both.
@@ -159,7 +159,7 @@ pub(in crate::guest) struct KeptRequest {
 }
 
 impl KeptRequest {
-    pub(in crate::guest) fn of(request: &exchange::Request) -> Self {
+    pub(crate) fn of(request: &exchange::Request) -> Self {
         let exchange::Request { model, max_tokens, purpose, options, messages, tools } = request;
         let rest = exchange::Request {
             model: model.clone(),
@@ -172,11 +172,11 @@ impl KeptRequest {
         Self { messages: Strings::of(messages), tools: Tools::of(tools), rest }
     }
 
-    pub(in crate::guest) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         self.messages.weight() + self.tools.weight()
     }
 
-    pub(in crate::guest) fn shown(&self) -> Value {
+    pub(crate) fn shown(&self) -> Value {
         let mut shown = json!(self.rest);
         for (name, list) in [("messages", self.messages.shown()), ("tools", self.tools.shown())] {
             if let Some(place) = shown.get_mut(name) {

@@ -9,7 +9,7 @@ use crate::guest::bindings::exported::before_llm_call::LlmRequest;
 use crate::guest::completion::Outcome;
 use crate::guest::convert::{EVENTS, into_error};
 use crate::guest::handles::Sink;
-use crate::guest::{CallContext, Running, call};
+use crate::guest::{CallContext, KeptRequest, Running, call};
 use crate::hooks::{self, LlmVerdict, answered};
 use crate::host::{Allowance, Demand, RuntimeEvent};
 use crate::plugin::Plugin;
@@ -19,6 +19,7 @@ use bub_model::local_stream::LocalStream;
 use bub_permissions::Grant;
 use bub_types::hook::Call;
 use bub_types::{Error, ErrorKind};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -212,8 +213,8 @@ pub async fn ask_provider(
         Box::pin(async move {
             let recorder = &guest_call.store.data().recorder;
             if recorder.is_late() {
-                let kept = request.clone();
-                recorder.recording().arguments_late(weight(request), move || serde_json::json!([*kept]));
+                let kept = KeptRequest::of(request);
+                recorder.recording().arguments_late(kept.weight(), move || Value::Array(vec![kept.shown()]));
             }
             let given = recorder.record(|| serde_json::json!([**request]));
             let guest = guest_call.exports.provider(guest_call.store, &guest_call.instance)?;
@@ -228,11 +229,4 @@ pub async fn ask_provider(
         Ok(answer) => answer,
         Err(fault) => Err(Error::new(ErrorKind::Provider, fault.to_string())),
     }
-}
-
-/// About how many bytes a request holds.
-fn weight(request: &exchange::Request) -> usize {
-    let tools = request.tools.iter();
-    let tools = tools.map(|tool| tool.name.len() + tool.description.len() + tool.parameters.len());
-    request.messages.iter().map(String::len).chain(tools).sum()
 }

@@ -20,14 +20,15 @@ pub(super) struct Request {
     pub(super) purpose: String,
     pub(super) model: String,
     pub(super) messages: Vec<Message>,
-    tools: Vec<Arc<Offered>>,
+    tools: Arc<Vec<Offered>>,
     max_tokens: Option<u32>,
     options: Option<String>,
 }
 
 /// A tool as the caller describes it, and as a model is told of it.
+#[derive(Clone)]
 struct Offered {
-    spec: ToolSpec,
+    spec: Arc<ToolSpec>,
     offer: Arc<Offer>,
 }
 
@@ -41,13 +42,12 @@ impl Request {
         let wrong = |reason| Error::invalid(format!("the request holds {reason}"));
         request.options.iter().try_for_each(|options| check_json(options)).map_err(wrong)?;
         let messages = turn.messages(&request.messages).map_err(wrong)?;
-        let offered = |spec| Ok(Arc::new(Offered { offer: offer(turn, &spec)?, spec }));
-        let tools: Result<Vec<Arc<Offered>>, String> = request.tools.into_iter().map(offered).collect();
+        let tools: Result<Vec<Offered>, String> = request.tools.into_iter().map(|spec| offer(turn, spec)).collect();
         Ok(Self {
             purpose: request.purpose,
             model,
             messages,
-            tools: tools.map_err(wrong)?,
+            tools: Arc::new(tools.map_err(wrong)?),
             max_tokens: request.max_tokens,
             options: request.options,
         })
@@ -72,7 +72,10 @@ impl Request {
     /// A part of it is not JSON.
     pub(super) fn rewrite(&mut self, turn: &Turn, written: LlmRequest) -> Result<(), Error> {
         self.messages = turn.messages(&written.messages).map_err(Error::invalid)?;
-        self.tools.retain(|tool| written.tool_names.contains(&tool.spec.name));
+        let is_left = |tool: &Offered| written.tool_names.contains(&tool.spec.name);
+        if !self.tools.iter().all(is_left) {
+            Arc::make_mut(&mut self.tools).retain(is_left);
+        }
         (self.purpose, self.model) = (written.purpose, written.model);
         (self.max_tokens, self.options) = (written.max_tokens, written.options);
         Ok(())
@@ -109,7 +112,7 @@ impl Request {
         Ok(exchange::Request {
             model: Some(model.to_owned()),
             messages: filled.iter().map(|message| bub_model::text_files_as_text(message).into_owned()).collect(),
-            tools: self.tools.iter().map(|tool| tool.spec.clone()).collect(),
+            tools: self.tools.iter().map(|tool| ToolSpec::clone(&tool.spec)).collect(),
             max_tokens: self.max_tokens,
             purpose: self.purpose.clone(),
             options: self.options.clone(),
@@ -130,7 +133,29 @@ impl Request {
 
     /// The tools, as the caller describes them and as a model is told of them.
     pub(super) fn tools(&self) -> impl Iterator<Item = (&ToolSpec, &bub_model::ToolSpec)> {
-        self.tools.iter().map(|tool| (&tool.spec, &*tool.offer.spec))
+        self.tools.iter().map(|tool| (&*tool.spec, &*tool.offer.spec))
+    }
+
+    /// All but its messages.
+    pub(super) fn clone_without_messages(&self) -> Self {
+        Self {
+            purpose: self.purpose.clone(),
+            model: self.model.clone(),
+            messages: Vec::new(),
+            tools: self.tools.clone(),
+            max_tokens: self.max_tokens,
+            options: self.options.clone(),
+        }
+    }
+
+    /// Whether it is that one, unchanged: with the same messages and tools, not with equal ones.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        let place = |message: &Message| message.as_ref().as_ptr();
+        let rest = |of: &Self| (of.max_tokens, of.messages.len());
+        rest(self) == rest(other)
+            && Arc::ptr_eq(&self.tools, &other.tools)
+            && (&self.purpose, &self.model, &self.options) == (&other.purpose, &other.model, &other.options)
+            && self.messages.iter().map(place).eq(other.messages.iter().map(place))
     }
 
     /// Model, limits and options as members of a body.
@@ -158,13 +183,16 @@ impl Request {
 }
 
 /// The offer of a tool to a model. A tool that stands as its plugin gave it was checked when that was loaded.
-fn offer(turn: &Turn, spec: &ToolSpec) -> Result<Arc<Offer>, String> {
+fn offer(turn: &Turn, spec: ToolSpec) -> Result<Offered, String> {
     let mut all = turn.scope.plugins.iter().flat_map(|plugin| &plugin.tools);
     let is_it = |tool: &&crate::plugin::Tool| {
         tool.name == spec.name && tool.description == spec.description && tool.parameters == spec.parameters
     };
     match all.find(is_it) {
-        Some(tool) => Ok(tool.offer().clone()),
-        None => Offer::new(spec).map(Arc::new),
+        Some(tool) => {
+            let spec = if **tool.spec() == spec { tool.spec().clone() } else { Arc::new(spec) };
+            Ok(Offered { spec, offer: tool.offer().clone() })
+        }
+        None => Ok(Offered { offer: Arc::new(Offer::new(&spec)?), spec: Arc::new(spec) }),
     }
 }

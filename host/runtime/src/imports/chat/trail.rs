@@ -5,8 +5,9 @@ use crate::guest::bindings::exchange;
 use crate::guest::bindings::exported::before_llm_call::LlmRequest;
 use crate::hooks::{self, LlmVerdict};
 use crate::host::Host;
+use crate::plugin::recording::Texts;
 use crate::plugin::{Offer, Plugin};
-use crate::turn::{TrailCall, TrailContext, TrailMessage, Turn, by_plugin};
+use crate::turn::{Message, TrailCall, TrailContext, TrailMessage, Turn, by_plugin};
 use bub_blame::{CallTrail, Finer, HOST, Part, PartKind, RequestTrail, Source, SourceKind, Stage};
 use bub_types::hook::Hook;
 use bub_types::{Error, ToolSpec};
@@ -21,7 +22,8 @@ pub(super) struct TrailRecorder {
     usual_model: String,
     /// The plugin that hands the request over; none: the host.
     by: Option<Source>,
-    request: Request,
+    /// Until it is sent.
+    request: Option<Request>,
     /// Each tool of the request as its plugin describes it, where it is one of the turn's.
     tools: Vec<Option<(Arc<Plugin>, Arc<Offer>)>>,
     rewritten: Vec<(Source, LlmRequest)>,
@@ -32,10 +34,34 @@ pub(super) struct SentTrail {
     recorder: TrailRecorder,
     host: Arc<Host>,
     trail: RequestTrail,
-    request: Request,
+    /// As the agent loop handed it over, if that is another one.
+    first: Option<PackedRequest>,
+    request: PackedRequest,
+    weight: usize,
     changed: Vec<Arc<TrailCall>>,
     /// Whether a plugin is its provider.
     is_to_plugin: bool,
+}
+
+/// A request with its messages in one block of memory: it is held until another thread makes the trail.
+struct PackedRequest {
+    messages: Texts,
+    rest: Request,
+}
+
+impl PackedRequest {
+    fn new(request: &Request) -> Self {
+        let messages = Texts::new(request.messages.iter().map(AsRef::as_ref));
+        Self { messages, rest: request.clone_without_messages() }
+    }
+
+    fn request(self) -> Request {
+        // They were messages before.
+        let messages = self.messages.iter().filter_map(|text| Message::new(text).ok()).collect();
+        let mut request = self.rest;
+        request.messages = messages;
+        request
+    }
 }
 
 /// A trail that is being made.
@@ -84,7 +110,7 @@ impl TrailRecorder {
         let known = |name: &str| turn.tool(name).map(|(plugin, tool)| (plugin.clone(), tool.offer().clone()));
         let tools = request.tools().map(|(spec, _)| known(&spec.name)).collect();
         let (usual_model, rewritten) = (usual_model(turn), Vec::new());
-        Self { context, usual_model, by, request: request.clone(), tools, rewritten }
+        Self { context, usual_model, by, request: Some(request.clone()), tools, rewritten }
     }
 
     /// A plugin made another request of it.
@@ -94,14 +120,17 @@ impl TrailRecorder {
 
     /// The request is sent.
     pub(super) fn finish(self, turn: &Turn, request: &Request) -> SentTrail {
+        let first = self.request.as_ref().filter(|first| !first.is(request)).map(PackedRequest::new);
         let mut trail = RequestTrail::new(&turn.session_id, &turn.id);
         (trail.request, trail.run_id) = (turn.next_request(), turn.last_run_id());
         let provider = request.model.split_once(':').map(|(provider, _)| provider);
         SentTrail {
-            recorder: self,
+            recorder: Self { request: None, ..self },
             host: turn.scope.host.clone(),
             trail,
-            request: request.clone(),
+            first,
+            weight: usize::try_from(request.bytes()).unwrap_or(usize::MAX).saturating_mul(2),
+            request: PackedRequest::new(request),
             changed: turn.changed_calls(),
             is_to_plugin: provider.is_some_and(|provider| turn.scope.provider(provider).is_some()),
         }
@@ -116,13 +145,15 @@ impl SentTrail {
 
     /// About how many bytes the trail has: parts and stages share their texts with the body, or are about as long.
     pub(super) fn weight(&self) -> usize {
-        usize::try_from(self.request.bytes()).unwrap_or(usize::MAX).saturating_mul(2)
+        self.weight
     }
 
     /// The trail of the request as it is sent.
     pub(super) fn make(self) -> RequestTrail {
-        let Self { recorder, host, trail, request, changed, is_to_plugin } = self;
-        let TrailRecorder { context, usual_model, by, request: first, tools, rewritten } = recorder;
+        let Self { recorder, host, trail, first, request, changed, is_to_plugin, .. } = self;
+        let TrailRecorder { context, usual_model, by, tools, rewritten, .. } = recorder;
+        let request = request.request();
+        let first = first.map_or_else(|| request.clone(), PackedRequest::request);
         let usual = &host.config.model;
         let mut stages = Stages::new(trail, context.messages(), settings(usual, &usual_model, None, None));
         stages.handed_over(by.as_ref(), &first, tools, first.settings(usual));

@@ -1,7 +1,7 @@
 //! Writes recordings behind the answers of turns, on a thread of its own. No turn waits for it.
 //!
 //! The thread writes when no turn has run for a moment, so that it takes no processor from the next one. It does not wait for
-//! that longer than two seconds, nor until what waits fills half of its room: then it writes all of it in one go.
+//! that longer than a tenth of a second, nor until what waits fills half of its room: then it writes all of it in one go.
 //!
 //! While something waits, the thread looks for that moment by itself: to wake it is a call of the system, which each turn would
 //! wait for.
@@ -24,7 +24,7 @@ const BASE: usize = 32 << 10;
 const IDLE: Duration = Duration::from_millis(10);
 
 /// How long a turn waits for that.
-const MAX_DELAY: Duration = Duration::from_secs(2);
+const MAX_DELAY: Duration = Duration::from_millis(100);
 
 /// What writes a turn. It is given whether the turn was discarded meanwhile.
 type Work = Box<dyn FnOnce(&AtomicBool) + Send>;
