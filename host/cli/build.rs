@@ -24,6 +24,7 @@ fn main() {
     let kit = kit::Kit::read(&root);
     fs::write(out.join("kit.tar.gz"), kit.archive()).expect("OUT_DIR can be written");
     fs::write(out.join("kit.rs"), kit.table()).expect("OUT_DIR can be written");
-    relocations::pack();
-    linker::arrange(&root);
+    let kinds = ["bins", "tests"];
+    relocations::pack(&kinds);
+    linker::arrange(&root, linker::fold(&kinds));
 }

@@ -1,7 +1,12 @@
 //! Builds the guests that the program carries, so that `cargo run` alone works on a fresh machine.
 
+#[path = "../cli/build/linker.rs"]
+#[allow(dead_code, reason = "the order of a start is the program's")]
+mod linker;
 #[path = "src/plugin/outline.rs"]
 mod outline;
+#[path = "../cli/build/relocations.rs"]
+mod relocations;
 #[path = "build/signatures.rs"]
 mod signatures;
 
@@ -36,6 +41,10 @@ fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
     let out = PathBuf::from(variable("OUT_DIR"));
     let guests = root.join("guests");
+    // Examples are programs of their own, with all of the runtime in them.
+    let kinds = ["examples"];
+    relocations::pack(&kinds);
+    linker::fold(&kinds);
     println!("cargo::rerun-if-changed={}", root.join("wit").display());
     println!("cargo::rerun-if-changed={}", guests.join("Cargo.toml").display());
     println!("cargo::rerun-if-changed={}", guests.join("Cargo.lock").display());

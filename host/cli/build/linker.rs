@@ -1,22 +1,25 @@
-//! Arguments for the linker that make the program and its tests smaller, and the start of the release program lighter.
+//! Arguments for the linker that make programs and their tests smaller, and the start of the release program lighter.
 
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-/// Lets the linker keep identical functions once, and, in the release program, put those that each start runs next to each
-/// other. Other linkers than LLD may refuse the arguments.
-pub fn arrange(root: &Path) {
+/// Lets the linker keep identical functions once in targets of these kinds. Other linkers than LLD may refuse that. Returns
+/// whether it is LLD.
+pub fn fold(kinds: &[&str]) -> bool {
     for name in ["PROFILE", "TARGET", "HOST", "RUSTC_LINKER", "CARGO_ENCODED_RUSTFLAGS", "BUB_GLIBC"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let has_lld = links_with_lld();
-    if has_lld {
-        for kind in ["bins", "tests"] {
-            println!("cargo::rustc-link-arg-{kind}=-Wl,--icf=all");
-        }
+    for kind in kinds.iter().filter(|_| has_lld) {
+        println!("cargo::rustc-link-arg-{kind}=-Wl,--icf=all");
     }
+    has_lld
+}
+
+/// Lets it put the functions that each start runs next to each other, in the release program.
+pub fn arrange(root: &Path, has_lld: bool) {
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     // The recipe of packages links by zig, whose linker takes this one of the two.
     if is_release && (has_lld || env::var_os("BUB_GLIBC").is_some()) {
         let order = root.join("host/cli/build/startup.ld");

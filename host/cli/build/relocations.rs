@@ -10,9 +10,9 @@ const FIRST: (u32, u32) = (2, 36);
 /// The variable of a build for older systems, such as `2.28`.
 const OLDEST: &str = "BUB_GLIBC";
 
-/// Asks the linker for it where programs find the libc of this machine: a program with such a table does not start with an
-/// older libc. Linkers that do not know the option say so, and link as before.
-pub fn pack() {
+/// Asks the linker for it in targets of these kinds, where programs find the libc of this machine: a program with such a
+/// table does not start with an older libc. Linkers that do not know the option say so, and link as before.
+pub fn pack(kinds: &[&str]) {
     let variable = |name: &str| env::var(name).unwrap_or_default();
     let is_native = variable("HOST") == variable("TARGET");
     let is_glibc = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
@@ -23,7 +23,7 @@ pub fn pack() {
         Err(_) => version(),
     };
     if is_native && is_glibc && version.is_some_and(|version| version >= FIRST) {
-        for kind in ["bins", "tests"] {
+        for kind in kinds {
             println!("cargo::rustc-link-arg-{kind}=-Wl,-z,pack-relative-relocs");
         }
     }
