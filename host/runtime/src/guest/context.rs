@@ -67,7 +67,7 @@ impl CallContext {
 
     /// Its place among the calls of its turn.
     pub(super) fn place(&self) -> CallPlace {
-        CallPlace { turn: self.turn.as_ref().map_or_else(String::new, |turn| turn.id.clone()), depth: self.depth }
+        CallPlace { turn: self.turn.as_ref().map(|turn| turn.id.clone()), depth: self.depth }
     }
 
     /// The key of the call's circuit, for the quarantine: its plugin, hook and caller.

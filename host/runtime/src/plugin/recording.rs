@@ -163,8 +163,8 @@ pub struct CallRecording(Option<Arc<Session>>);
 /// A call that is being recorded or played back.
 struct Session {
     log: Mutex<Log>,
-    /// Of a playback.
-    expected: Option<Mutex<Expected>>,
+    /// Of a playback. Boxed, because a turn has many calls, which are held until it is written.
+    expected: Option<Box<Mutex<Expected>>>,
     /// Takes the call when it has ended.
     recorder: Option<Recorder>,
     /// Collects it with the other calls of its turn.

@@ -99,10 +99,10 @@ impl Turn {
         };
         Ok(Self {
             scope: scope.clone(),
-            id: format!("turn-{}", TURNS.fetch_add(1, Ordering::Relaxed)),
+            id: format!("turn-{}", TURNS.fetch_add(1, Ordering::Relaxed)).into(),
             session_id,
             workspace: host.workspace.clone(),
-            message,
+            message: Arc::new(message),
             started: clock::now(),
             fuel: AtomicU64::new(0),
             tape: tape.without_forgotten(),

@@ -33,13 +33,13 @@ pub struct Turn {
     /// The host and the plugins that the turn began with.
     pub scope: Arc<CallScope>,
     /// Its id, unique in this process.
-    pub id: String,
+    pub id: Arc<str>,
     /// The session that the turn belongs to.
     pub session_id: String,
     /// The workspace's absolute path.
     pub workspace: PathBuf,
     /// The inbound message.
-    pub message: Envelope,
+    pub message: Arc<Envelope>,
     /// When the turn began.
     pub started: Zoned,
     /// Fuel used by all calls of the turn.
@@ -111,7 +111,7 @@ pub(super) struct Progress {
     /// How often kind, state and prompt have changed.
     pub(super) changes: u64,
     pub(super) state: Arc<Map<String, Value>>,
-    pub(super) prompt: Option<String>,
+    pub(super) prompt: Option<Arc<str>>,
     pub(super) run_ids: Vec<String>,
     /// The prefix of all session ids that every sender in the turn can reach.
     pub(super) session_prefix: String,

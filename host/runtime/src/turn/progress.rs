@@ -23,7 +23,7 @@ impl Turn {
 
     /// The message, with its current kind.
     pub fn envelope(&self) -> Envelope {
-        Envelope { kind: self.kind(), ..self.message.clone() }
+        Envelope { kind: self.kind(), ..Envelope::clone(&self.message) }
     }
 
     /// The state that hooks share, as it is now.
@@ -53,7 +53,7 @@ impl Turn {
     pub(super) fn set_prompt(&self, prompt: String) {
         let mut progress = self.progress();
         progress.changes += 1;
-        progress.prompt = Some(prompt);
+        progress.prompt = Some(prompt.into());
     }
 
     /// A new id for the entries of one model call.
@@ -120,22 +120,26 @@ impl Turn {
 
     /// The same, to be made later from copies, which hold about that many bytes.
     pub fn late_snapshot(&self) -> (usize, Box<dyn FnOnce() -> Value + Send>) {
-        let (message, session, workspace) = (self.envelope(), self.session_id.clone(), self.workspace.clone());
+        let (message, session, host) = (self.message.clone(), self.session_id.clone(), self.scope.host.clone());
         let (started, principal, tainted) = (self.started.timestamp(), self.principal, self.tainted().is_some());
-        let state = self.state();
-        let prompt = self.progress().prompt.clone();
-        // The context of a message and the state are small beside the texts.
-        let weight = 1024 + message.content.len() + prompt.as_ref().map_or(0, String::len);
+        let (kind, state, prompt) = {
+            let progress = self.progress();
+            // As a text, which is one block of memory. If the state were shared, each change of it would copy all of its
+            // values.
+            (progress.kind, serde_json::to_vec(&*progress.state).unwrap_or_default(), progress.prompt.clone())
+        };
+        // The context of a message is small beside the texts.
+        let weight = 1024 + message.content.len() + state.len() + prompt.as_ref().map_or(0, |prompt| prompt.len());
         let make = move || {
             serde_json::json!({
-                "message": message,
+                "message": Envelope { kind, ..Envelope::clone(&message) },
                 "session": session,
-                "workspace": workspace,
+                "workspace": host.workspace,
                 "started": started.to_string(),
                 "principal": principal,
                 "tainted": tainted,
-                "prompt": prompt,
-                "state": &*state,
+                "prompt": prompt.as_deref(),
+                "state": serde_json::from_slice::<Map<String, Value>>(&state).unwrap_or_default(),
             })
         };
         (weight, Box::new(make))

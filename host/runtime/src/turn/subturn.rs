@@ -103,7 +103,7 @@ impl Turn {
             content: inner.prompt.text(),
             passages: Vec::new(),
             media: Vec::new(),
-            ..self.message.clone()
+            ..Envelope::clone(&self.message)
         };
         let mut turn = Self::with_tape(&self.scope, tape, session_id.clone(), message, options).await?;
         turn.deadline = self.deadline;

@@ -71,7 +71,7 @@ impl Turn {
     }
 
     pub(super) fn prompt_text(&self) -> String {
-        self.progress().prompt.clone().unwrap_or_else(|| shown(&self.message))
+        self.progress().prompt.as_deref().map_or_else(|| shown(&self.message), str::to_owned)
     }
 
     /// Whether that is the turn's own tape.

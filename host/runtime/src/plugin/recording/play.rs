@@ -80,8 +80,8 @@ impl Playback {
     fn with(recorded: &RecordedCall, expected: Expected, log: Log) -> Self {
         let RecordedCall { plugin, call, random, .. } = recorded;
         let log = Log { call: RecordedCall::new(plugin, call, random.clone()), ..log };
-        let session =
-            Session { log: Mutex::new(log), expected: Some(Mutex::new(expected)), recorder: None, turn: None };
+        let expected = Some(Box::new(Mutex::new(expected)));
+        let session = Session { log: Mutex::new(log), expected, recorder: None, turn: None };
         Self { session: Arc::new(session), has_begun: Arc::default() }
     }
 

@@ -48,6 +48,7 @@ struct Collected {
 struct Collecting {
     session: Arc<Session>,
     plugin: Arc<Plugin>,
+    hook: &'static str,
     place: CallPlace,
     parent: Option<u64>,
     snapshot: LateShared,
@@ -62,8 +63,8 @@ pub struct CollectedTurn {
 /// Where a call belongs: its turn, and how many others it is nested in.
 #[derive(Debug, Clone, Default)]
 pub struct CallPlace {
-    /// The id of the turn, or of the turn inside of it; empty outside of turns.
-    pub turn: String,
+    /// The id of the turn, or of the turn inside of it; none outside of turns.
+    pub turn: Option<Arc<str>>,
     /// How many calls of that turn it is nested in.
     pub depth: u32,
 }
@@ -92,7 +93,8 @@ impl TurnRecorder {
     ) -> CallRecording {
         let recorded = match &recorder {
             Some(recorder) => recorder.call(plugin, call, view.snapshot()),
-            None => RecordedCall::new(&plugin.name, call, self.next_seed()),
+            // Whose call it is the turn knows.
+            None => RecordedCall { random: self.next_seed(), ..RecordedCall::default() },
         };
         let log = Mutex::new(Log { call: recorded, ..Log::default() });
         let mut collected = self.collected.lock();
@@ -115,7 +117,7 @@ impl TurnRecorder {
         collected.snapshot = Some((key, snapshot.clone()));
         let parent = collected.parent(&place);
         let plugin = plugin.clone();
-        collected.calls.push(Collecting { session: session.clone(), plugin, place, parent, snapshot });
+        collected.calls.push(Collecting { session: session.clone(), plugin, hook: call, place, parent, snapshot });
         CallRecording(Some(session))
     }
 
@@ -190,11 +192,19 @@ impl CollectedTurn {
     /// The calls, and the further values. To be called where no turn waits.
     pub fn into_records(self) -> (Vec<CallRecord>, BTreeMap<String, Value>) {
         let mut configs: HashMap<usize, Shared> = HashMap::new();
-        let calls = self.calls.into_iter().map(|Collecting { session, plugin, parent, snapshot, .. }| {
+        let calls = self.calls.into_iter().map(|Collecting { session, plugin, hook, parent, snapshot, .. }| {
             let place = Arc::as_ptr(&plugin) as usize;
             let config = configs.entry(place).or_insert_with(|| Arc::new(settings(&plugin))).clone();
             let log = std::mem::take(&mut *session.log.lock());
-            CallRecord { component: plugin.digest.clone(), parent, turn: snapshot.make(), config, ..log.into_record() }
+            CallRecord {
+                plugin: plugin.name.clone(),
+                component: plugin.digest.clone(),
+                hook: hook.to_owned(),
+                parent,
+                turn: snapshot.make(),
+                config,
+                ..log.into_record()
+            }
         });
         (calls.collect(), self.objects.into_iter().map(|(name, value)| (name, value())).collect())
     }
@@ -227,7 +237,7 @@ impl Collected {
 
 impl Log {
     fn into_record(self) -> CallRecord {
-        let RecordedCall { plugin, call, answer, fault, clock, random, .. } = self.call;
+        let RecordedCall { answer, fault, clock, random, .. } = self.call;
         let ended = match (self.has_ended, self.fault) {
             (false, _) => Ended::Cancelled,
             (true, Some(_)) => Ended::Fault,
@@ -236,8 +246,6 @@ impl Log {
         let (files, unfit) = self.files.finish();
         let early = self.call.imports.into_iter().map(|call| LateImport::Made(Box::new(call)));
         CallRecord {
-            plugin,
-            hook: call,
             arguments: self.arguments.make().unwrap_or_default(),
             ended,
             answer: answer.or(self.rejected).or_else(|| self.answer.make()),

@@ -33,7 +33,7 @@ impl Turn {
 
     /// The quota of the caller.
     pub fn quota(&self) -> Quota {
-        let Envelope { channel, sender, .. } = &self.message;
+        let Envelope { channel, sender, .. } = &*self.message;
         self.scope.host.config.quota(self.principal, channel, sender.as_deref())
     }
 }
