@@ -17,13 +17,17 @@ use std::sync::Arc;
 
 /// Keeps what happens to a request on its way; what of it each stage made is found out from that later.
 pub(super) struct TrailRecorder {
+    origin: Origin,
+    request: Request,
+}
+
+/// What a request is made of, and by whom.
+struct Origin {
     context: TrailContext,
     /// The model that is asked unless another is named.
     usual_model: String,
     /// The plugin that hands the request over; none: the host.
     by: Option<Source>,
-    /// Until it is sent.
-    request: Option<Request>,
     /// Each tool of the request as its plugin describes it, where it is one of the turn's.
     tools: Vec<Option<(Arc<Plugin>, Arc<Offer>)>>,
     rewritten: Vec<(Source, LlmRequest)>,
@@ -31,7 +35,7 @@ pub(super) struct TrailRecorder {
 
 /// A request that is being sent, with all that its trail is made of.
 pub(super) struct SentTrail {
-    recorder: TrailRecorder,
+    origin: Origin,
     host: Arc<Host>,
     trail: RequestTrail,
     /// As the agent loop handed it over, if that is another one.
@@ -110,25 +114,24 @@ impl TrailRecorder {
         let known = |name: &str| turn.tool(name).map(|(plugin, tool)| (plugin.clone(), tool.offer().clone()));
         let tools = request.tools().map(|(spec, _)| known(&spec.name)).collect();
         let (usual_model, rewritten) = (usual_model(turn), Vec::new());
-        Self { context, usual_model, by, request: Some(request.clone()), tools, rewritten }
+        Self { origin: Origin { context, usual_model, by, tools, rewritten }, request: request.clone() }
     }
 
     /// A plugin made another request of it.
     pub(super) fn rewrote(&mut self, plugin: &Plugin, written: &LlmRequest) {
-        self.rewritten.push((by_plugin(plugin, Hook::BeforeLlmCall.name()), written.clone()));
+        self.origin.rewritten.push((by_plugin(plugin, Hook::BeforeLlmCall.name()), written.clone()));
     }
 
     /// The request is sent.
     pub(super) fn finish(self, turn: &Turn, request: &Request) -> SentTrail {
-        let first = self.request.as_ref().filter(|first| !first.is(request)).map(PackedRequest::new);
         let mut trail = RequestTrail::new(&turn.session_id, &turn.id);
         (trail.request, trail.run_id) = (turn.next_request(), turn.last_run_id());
         let provider = request.model.split_once(':').map(|(provider, _)| provider);
         SentTrail {
-            recorder: Self { request: None, ..self },
+            origin: self.origin,
             host: turn.scope.host.clone(),
             trail,
-            first,
+            first: (!self.request.is(request)).then(|| PackedRequest::new(&self.request)),
             weight: usize::try_from(request.bytes()).unwrap_or(usize::MAX).saturating_mul(2),
             request: PackedRequest::new(request),
             changed: turn.changed_calls(),
@@ -150,8 +153,8 @@ impl SentTrail {
 
     /// The trail of the request as it is sent.
     pub(super) fn make(self) -> RequestTrail {
-        let Self { recorder, host, trail, first, request, changed, is_to_plugin, .. } = self;
-        let TrailRecorder { context, usual_model, by, tools, rewritten, .. } = recorder;
+        let Self { origin, host, trail, first, request, changed, is_to_plugin, .. } = self;
+        let Origin { context, usual_model, by, tools, rewritten } = origin;
         let request = request.request();
         let first = first.map_or_else(|| request.clone(), PackedRequest::request);
         let usual = &host.config.model;
