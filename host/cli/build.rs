@@ -3,11 +3,13 @@
 
 #[path = "build/kit.rs"]
 mod kit;
-#[path = "build/linker.rs"]
+#[path = "../runtime/build/linker.rs"]
 mod linker;
 #[path = "build/lock.rs"]
 mod lock;
-#[path = "build/relocations.rs"]
+#[path = "build/order.rs"]
+mod order;
+#[path = "../runtime/build/relocations.rs"]
 mod relocations;
 #[path = "build/standalone.rs"]
 mod standalone;
@@ -26,5 +28,5 @@ fn main() {
     fs::write(out.join("kit.rs"), kit.table()).expect("OUT_DIR can be written");
     let kinds = ["bins", "tests"];
     relocations::pack(&kinds);
-    linker::arrange(&root, linker::fold(&kinds));
+    order::arrange(&root, linker::fold(&kinds));
 }

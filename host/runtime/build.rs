@@ -1,11 +1,10 @@
 //! Builds the guests that the program carries, so that `cargo run` alone works on a fresh machine.
 
-#[path = "../cli/build/linker.rs"]
-#[allow(dead_code, reason = "the order of a start is the program's")]
+#[path = "build/linker.rs"]
 mod linker;
 #[path = "src/plugin/outline.rs"]
 mod outline;
-#[path = "../cli/build/relocations.rs"]
+#[path = "build/relocations.rs"]
 mod relocations;
 #[path = "build/signatures.rs"]
 mod signatures;

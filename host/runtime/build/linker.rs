@@ -1,4 +1,4 @@
-//! Arguments for the linker that make programs and their tests smaller, and the start of the release program lighter.
+//! Arguments for the linker that make programs and their tests smaller.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::{env, fs};
 /// Lets the linker keep identical functions once in targets of these kinds. Other linkers than LLD may refuse that. Returns
 /// whether it is LLD.
 pub fn fold(kinds: &[&str]) -> bool {
-    for name in ["PROFILE", "TARGET", "HOST", "RUSTC_LINKER", "CARGO_ENCODED_RUSTFLAGS", "BUB_GLIBC"] {
+    for name in ["TARGET", "HOST", "RUSTC_LINKER", "CARGO_ENCODED_RUSTFLAGS"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
     let has_lld = links_with_lld();
@@ -15,16 +15,6 @@ pub fn fold(kinds: &[&str]) -> bool {
         println!("cargo::rustc-link-arg-{kind}=-Wl,--icf=all");
     }
     has_lld
-}
-
-/// Lets it put the functions that each start runs next to each other, in the release program.
-pub fn arrange(root: &Path, has_lld: bool) {
-    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    // The recipe of packages links by zig, whose linker takes this one of the two.
-    if is_release && (has_lld || env::var_os("BUB_GLIBC").is_some()) {
-        let order = root.join("host/cli/build/startup.ld");
-        println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", order.display());
-    }
 }
 
 /// Whether rustc links with the LLD that it brings along, its default on this target alone.
