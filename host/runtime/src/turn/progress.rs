@@ -2,7 +2,9 @@
 //! output.
 
 use super::data::{StreamedOutput, Turn};
-use bub_types::{Envelope, MessageKind, StreamEvent};
+use crate::host::Host;
+use bub_types::{Envelope, MessageKind, Principal, StreamEvent};
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -115,34 +117,35 @@ impl Turn {
 
     /// The turn as hooks see it, as JSON, for crash reports.
     pub fn snapshot(&self) -> Value {
-        self.late_snapshot().1()
+        self.view().shown(&self.state())
     }
 
     /// The same, to be made later from copies, which hold about that many bytes.
     pub fn late_snapshot(&self) -> (usize, Box<dyn FnOnce() -> Value + Send>) {
-        let (message, session, host) = (self.message.clone(), self.session_id.clone(), self.scope.host.clone());
-        let (started, principal, tainted) = (self.started.timestamp(), self.principal, self.tainted().is_some());
-        let (kind, state, prompt) = {
-            let progress = self.progress();
-            // As a text, which is one block of memory. If the state were shared, each change of it would copy all of its
-            // values.
-            (progress.kind, serde_json::to_vec(&*progress.state).unwrap_or_default(), progress.prompt.clone())
-        };
+        let view = self.view();
+        // As a text, which is one block of memory. If the state were shared, each change of it would copy all of its values.
+        let state = serde_json::to_vec(&*self.progress().state).unwrap_or_default();
         // The context of a message is small beside the texts.
-        let weight = 1024 + message.content.len() + state.len() + prompt.as_ref().map_or(0, |prompt| prompt.len());
-        let make = move || {
-            serde_json::json!({
-                "message": Envelope { kind, ..Envelope::clone(&message) },
-                "session": session,
-                "workspace": host.workspace,
-                "started": started.to_string(),
-                "principal": principal,
-                "tainted": tainted,
-                "prompt": prompt.as_deref(),
-                "state": serde_json::from_slice::<Map<String, Value>>(&state).unwrap_or_default(),
-            })
-        };
-        (weight, Box::new(make))
+        let texts = view.message.content.len() + view.prompt.as_ref().map_or(0, |prompt| prompt.len());
+        let weight = 1024 + texts + state.len();
+        let made = move || view.shown(&serde_json::from_slice::<Map<String, Value>>(&state).unwrap_or_default());
+        (weight, Box::new(made))
+    }
+
+    /// The turn as hooks see it now, without the state.
+    fn view(&self) -> View {
+        let is_tainted = self.tainted().is_some();
+        let progress = self.progress();
+        View {
+            message: self.message.clone(),
+            kind: progress.kind,
+            session: self.session_id.clone(),
+            host: self.scope.host.clone(),
+            started: self.started.timestamp(),
+            principal: self.principal,
+            is_tainted,
+            prompt: progress.prompt.clone(),
+        }
     }
 
     /// A number that is another one when [`Self::snapshot`] is.
@@ -159,5 +162,34 @@ impl Turn {
         if prefix.len() > progress.session_prefix.len() {
             progress.session_prefix = prefix;
         }
+    }
+}
+
+/// A turn as hooks saw it, without its state.
+struct View {
+    message: Arc<Envelope>,
+    kind: MessageKind,
+    session: String,
+    /// Of whose workspace it is.
+    host: Arc<Host>,
+    started: Timestamp,
+    principal: Principal,
+    is_tainted: bool,
+    prompt: Option<Arc<str>>,
+}
+
+impl View {
+    /// The turn as JSON, with that state.
+    fn shown(&self, state: &Map<String, Value>) -> Value {
+        serde_json::json!({
+            "message": Envelope { kind: self.kind, ..Envelope::clone(&self.message) },
+            "session": self.session,
+            "workspace": self.host.workspace,
+            "started": self.started.to_string(),
+            "principal": self.principal,
+            "tainted": self.is_tainted,
+            "prompt": self.prompt.as_deref(),
+            "state": state,
+        })
     }
 }
