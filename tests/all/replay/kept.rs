@@ -79,12 +79,12 @@ fn a_session_that_is_reset_has_no_recordings_left() {
 #[test]
 fn an_erased_text_is_in_no_recording() {
     let home = recording();
-    home.run(["ECHO:the door code is 4711"]).finish();
-    home.run(["--session", "other", "ECHO:he said that the door code is 4711, too"]).finish();
+    home.run(["ECHO:the door code is quince"]).finish();
+    home.run(["--session", "other", "ECHO:he said that the door code is quince, too"]).finish();
     home.run(["--session", "third", "ECHO:nothing"]).finish();
-    home.bub(["tape", "erase", "cli:local", "--text", "4711", "--yes"]).finish().answers();
+    home.bub(["tape", "erase", "cli:local", "--text", "quince", "--yes"]).finish().answers();
     let left = files(&home);
-    assert!(left.iter().all(|file| !text(file).contains("ECHO:the door code is 4711")), "{left:?}");
+    assert!(left.iter().all(|file| !text(file).contains("ECHO:the door code is quince")), "{left:?}");
     assert!(left.iter().any(|file| text(file).contains("nothing")), "others stay");
 }
 
@@ -95,7 +95,7 @@ fn turns_that_wait_to_be_written_are_erased_and_reset_too_and_others_are_written
     let held = gate.clone();
     let model = Server::ruled(move |request| match request.last_content().ends_with("slow") {
         true => Answer::gated("so ", &held, "far"),
-        false => Answer::text("the door code is 4711"),
+        false => Answer::text("the door code is quince"),
     });
     let serve = Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]).model(&model), &home.bub_home());
     let turn = |session: &str, content: &str| {
@@ -108,7 +108,7 @@ fn turns_that_wait_to_be_written_are_erased_and_reset_too_and_others_are_written
         turn("a", "tell");
         turn("b", "tell");
         turn("b", ",tape.reset");
-        home.bub(["tape", "erase", "a", "--text", "4711", "--yes"]).finish().answers();
+        home.bub(["tape", "erase", "a", "--text", "quince", "--yes"]).finish().answers();
         // The times of files are coarse: a turn that ends with the erasure is dropped, too.
         std::thread::sleep(Duration::from_millis(100));
         gate.open();
@@ -116,7 +116,7 @@ fn turns_that_wait_to_be_written_are_erased_and_reset_too_and_others_are_written
     });
     serve.end();
     let left: Vec<String> = files(&home).iter().map(|file| text(file)).collect();
-    assert!(left.iter().all(|text| !text.contains("4711")), "{left:?}");
+    assert!(left.iter().all(|text| !text.contains("quince")), "{left:?}");
     assert!(left.iter().any(|text| text.contains("slow")), "{left:?}");
 }
 
