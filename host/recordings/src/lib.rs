@@ -10,15 +10,19 @@
 mod encode;
 mod manifest;
 mod objects;
+mod packed;
 mod read;
 mod record;
 mod store;
+mod texts;
 
 pub use manifest::{CallRow, Manifest};
 pub use objects::{canonical, digest, digest_of};
+pub use packed::{HeldValue, Mark, Packed, Unpack};
 pub use read::{Problem, Recording, RecordingHeader};
 pub use record::{CallRecord, Ended, ImportRecord, Shared, TurnRecord};
 pub use store::{Limits, Listed, Store, Written};
+pub use texts::Texts;
 
 /// The version of the layout of files, of which a program reads older ones too: values are packed as an LZ4 frame. In the first
 /// version they are packed by gzip.

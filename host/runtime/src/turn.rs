@@ -72,6 +72,7 @@ pub use subturn::Inner;
 pub use taint::{TAINTED, TaintOrigin, TaintSource};
 pub(crate) use tainting::TAINTED_MARK;
 pub use tainting::session_taint;
+pub use tools::TurnTools;
 pub use trail::{Making, TrailCall, TrailContext, TrailFacts, TrailMessage, by_entry};
 pub use trailing::{TRAILS, by_plugin};
 pub use undo_command::{UndoCommand, undone_event};

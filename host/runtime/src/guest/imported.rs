@@ -68,24 +68,19 @@ macro_rules! imported {
                     return <$crate::guest::State as $path>::$function(self.0, $($argument),*).await;
                 }
                 use $crate::guest::imported::crosses::Crosses;
-                let given = ($(<$ty as Crosses>::kept(&$argument),)*);
-                let shown = |($($argument,)*): &($(<$ty as Crosses>::Kept,)*)| -> Vec<serde_json::Value> {
-                    vec![$(<$ty as Crosses>::shown($argument)),*]
-                };
+                const ARGUMENTS: &[&str] = &[$(stringify!($argument)),*];
+                self.0.recording.import_begins(|packed| {
+                    packed.list(ARGUMENTS.len());
+                    $(<$ty as Crosses>::pack(&$argument, packed);)*
+                });
                 if self.0.recording.is_playback() {
-                    if let Some(answer) = self.play::<$answer>(FUNCTION, &shown(&given)).await? {
+                    let arguments = self.0.recording.import_arguments();
+                    if let Some(answer) = self.play::<$answer>(FUNCTION, &arguments).await? {
                         return Ok(answer);
                     }
                 }
                 let answer = <$crate::guest::State as $path>::$function(self.0, $($argument),*).await?;
-                let answered = <$answer as Crosses>::kept(&answer);
-                let weight = {
-                    let ($($argument,)*) = &given;
-                    0 $(+ <$ty as Crosses>::weight($argument))* + <$answer as Crosses>::weight(&answered)
-                };
-                self.0.recording.imported_late(FUNCTION, weight, move || {
-                    (shown(&given), <$answer as Crosses>::shown(&answered))
-                });
+                self.0.recording.import_ends(FUNCTION, |packed| <$answer as Crosses>::pack(&answer, packed));
                 Ok(answer)
             })*
             $(async fn drop(&mut self, handle: wasmtime::component::Resource<$handle>) -> wasmtime::Result<()> {

@@ -4,9 +4,9 @@ use super::stages::Request;
 use crate::guest::selection::MessageOrigin;
 use crate::guest::view::About;
 use crate::plugin::PluginSet;
-use crate::plugin::recording::Texts;
 use crate::turn::{Making, SystemPrompt, TrailContext, TrailFacts, TrailMessage, Turn, by_entry};
 use bub_blame::Source;
+use bub_recordings::Texts;
 use bub_tape::{Entry, json};
 use bub_types::hook::Hook;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -50,9 +50,9 @@ struct Named {
 }
 
 impl Named {
-    fn new(entries: &BTreeMap<u64, Entry>) -> Self {
-        let texts = entries.values().flat_map(|entry| [&*entry.kind, &*entry.meta]);
-        Self { ids: entries.keys().copied().collect(), texts: Texts::new(texts) }
+    fn new<'a>(entries: impl Iterator<Item = &'a Entry> + Clone) -> Self {
+        let texts = entries.clone().flat_map(|entry| [&*entry.kind, &*entry.meta]);
+        Self { ids: entries.map(|entry| entry.id).collect(), texts: Texts::new(texts) }
     }
 
     fn sources(&self) -> HashMap<u64, Source> {
@@ -69,7 +69,7 @@ pub async fn context(
     agent: Option<&Source>,
 ) -> bub_tape::Result<(Vec<String>, TrailContext)> {
     let origins = origins(&request);
-    let entries = entries(&request, &origins).await?;
+    let entries = named(&request, &origins).await?;
     let about = request.view.about.clone();
     let own = about.system.parts.iter().any(|written| written.plugin.is_none());
     let (selector, system_prompt) = (request.selected.by.clone(), request.selected.selection.system_prompt.clone());
@@ -79,12 +79,12 @@ pub async fn context(
         plugins: turn.scope.plugins.clone(),
         about,
         origins,
-        entries: Named::new(&entries),
+        entries,
         selector,
         system_prompt,
         answered: turn.answered_system_prompt().filter(|_| own),
         agent: agent.cloned().unwrap_or_default(),
-        messages: Texts::new(messages.iter().map(String::as_str)),
+        messages: Texts::shared(messages.iter().map(String::as_str)),
     };
     Ok((messages, TrailContext::new(move || parts.make())))
 }
@@ -205,11 +205,25 @@ fn origins(request: &Request) -> Vec<From> {
     system.into_iter().chain((0..earlier).map(of)).chain((0..count).map(From::New)).chain(after.map(of)).collect()
 }
 
-/// The entries that the messages stand for, by their ids.
-async fn entries(request: &Request, origins: &[From]) -> bub_tape::Result<BTreeMap<u64, Entry>> {
+/// The entries that the messages stand for.
+async fn named(request: &Request, origins: &[From]) -> bub_tape::Result<Named> {
+    let ids = origins.iter().filter_map(|origin| if let From::Entry(id) = origin { Some(*id) } else { None });
+    let wanted: BTreeSet<u64> = {
+        let seen = request.selected.trace.as_ref().map(|trace| trace.seen.lock());
+        let known: Option<Vec<&Entry>> = ids.clone().map(|id| seen.as_ref()?.get(&id)).collect();
+        // The selector was shown all of them, as it mostly was.
+        if let Some(known) = known {
+            return Ok(Named::new(known.iter().copied()));
+        }
+        ids.collect()
+    };
+    let entries = entries(request, wanted).await?;
+    Ok(Named::new(entries.values()))
+}
+
+/// Those entries, by their ids.
+async fn entries(request: &Request, mut wanted: BTreeSet<u64>) -> bub_tape::Result<BTreeMap<u64, Entry>> {
     let view = &request.view;
-    let mut wanted: BTreeSet<u64> = BTreeSet::new();
-    wanted.extend(origins.iter().filter_map(|origin| if let From::Entry(id) = origin { Some(*id) } else { None }));
     let mut found: BTreeMap<u64, Entry> = {
         let seen = request.selected.trace.as_ref().map(|trace| trace.seen.lock());
         let seen = seen.as_deref();

@@ -7,13 +7,13 @@
 mod call;
 mod file_data;
 mod files;
+mod imports;
 mod late;
 mod length;
 mod live;
 mod play;
 mod record;
 mod scratch;
-mod texts;
 mod turn;
 mod writer;
 
@@ -26,13 +26,12 @@ pub(crate) use live::{COMPLETE, NEXT};
 pub use live::{LiveAnswer, LiveModel};
 pub use play::{Playback, Played};
 pub use record::{Recorded, Recorder};
-pub use texts::Texts;
 pub use turn::{CallPlace, CollectedTurn, TurnRecorder};
 pub use writer::{RunningTurn, Writer};
 
 use super::fault::FaultKind;
 use super::loaded::Plugin;
-use bub_recordings::{Limits, Store};
+use bub_recordings::{Limits, Mark, Packed, Store};
 use files::CallFiles;
 use late::{CallValue, LateImport};
 use parking_lot::{Mutex, RwLock};
@@ -177,6 +176,10 @@ struct Log {
     call: RecordedCall,
     /// The calls of imports, where only the turn's thread that writes needs them as JSON.
     imports: Vec<LateImport>,
+    /// Their arguments and answers, and behind them the arguments of one that has not answered.
+    packed: Packed,
+    /// Behind the last answer.
+    answered: Mark,
     /// Its arguments, which a crash report may need too.
     arguments: CallValue,
     /// What the export returned, where only the turn's thread that writes needs it as JSON.
@@ -282,32 +285,6 @@ impl CallRecording {
         let Some(session) = &self.0 else { return };
         let make = move |answer| plain_result(serde_json::to_value(answer).unwrap_or_default());
         session.keep(length(&answer), |log| log.answer = CallValue::Later(Box::new(move || make(answer))));
-    }
-
-    /// An import was called.
-    pub fn imported(&self, function: &str, arguments: Vec<Value>, answer: Value) {
-        let Some(session) = &self.0 else { return };
-        let call = ImportCall { function: function.to_owned(), arguments, answer };
-        let weight = call.weight();
-        session.keep(weight, |log| match session.is_late() {
-            true => log.imports.push(LateImport::Made(Box::new(call))),
-            false => log.call.imports.push(call),
-        });
-    }
-
-    /// An import was called, whose arguments and answer as JSON `make` returns. They hold about `weight` bytes.
-    pub fn imported_late(
-        &self,
-        function: &'static str,
-        weight: usize,
-        make: impl FnOnce() -> (Vec<Value>, Value) + Send + 'static,
-    ) {
-        let Some(session) = &self.0 else { return };
-        if !session.is_late() {
-            let (arguments, answer) = make();
-            return self.imported(function, arguments, answer);
-        }
-        session.keep(weight + 64, |log| log.imports.push(LateImport::Later(function, Box::new(make))));
     }
 
     /// The recorded answer of an import; none if there is no call of that function left.

@@ -3,8 +3,10 @@
 
 use super::data::{StreamedOutput, Turn};
 use crate::host::Host;
+use bub_recordings::{Mark, Packed};
 use bub_types::{Envelope, MessageKind, Principal, StreamEvent};
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -123,12 +125,13 @@ impl Turn {
     /// The same, to be made later from copies, which hold about that many bytes.
     pub fn late_snapshot(&self) -> (usize, Box<dyn FnOnce() -> Value + Send>) {
         let view = self.view();
-        // As a text, which is one block of memory. If the state were shared, each change of it would copy all of its values.
-        let state = serde_json::to_vec(&*self.progress().state).unwrap_or_default();
+        // In one block of memory. If the state were shared, each change of it would copy all of its values.
+        let mut state = Packed::default();
+        state.map(&self.progress().state);
         // The context of a message is small beside the texts.
         let texts = view.message.content.len() + view.prompt.as_ref().map_or(0, |prompt| prompt.len());
-        let weight = 1024 + texts + state.len();
-        let made = move || view.shown(&serde_json::from_slice::<Map<String, Value>>(&state).unwrap_or_default());
+        let weight = 1024 + texts + state.since(Mark::default());
+        let made = move || view.shown(&state.read(Mark::default()).value());
         (weight, Box::new(made))
     }
 
@@ -180,7 +183,7 @@ struct View {
 
 impl View {
     /// The turn as JSON, with that state.
-    fn shown(&self, state: &Map<String, Value>) -> Value {
+    fn shown(&self, state: &impl Serialize) -> Value {
         serde_json::json!({
             "message": Envelope { kind: self.kind, ..Envelope::clone(&self.message) },
             "session": self.session,

@@ -1,10 +1,13 @@
 //! Values as JSON, in recordings.
 
-use super::lists::{Each, Entries, KeptList, KeptRequest, Strings, Tools};
+use super::lists;
 use crate::guest::bindings::{entries, exchange, log, process, recall, stages, subturn, usage, view};
-use crate::plugin::recording::length;
-use bub_types::{Envelope, Error, MessageKind, ModelOptions, Principal, Prompt, StreamEvent, ToolCall, ToolSpec};
-use serde_json::{Value, json};
+use bub_recordings::Packed;
+use bub_types::{
+    Envelope, Error, MediaItem, MessageKind, ModelOptions, Passage, Principal, Prompt, StreamEvent, ToolCall, ToolSpec,
+};
+use serde::Serialize;
+use serde_json::Value;
 use wasmtime::component::Resource;
 
 /// The text that stands for a handle: which one it is follows from the order of the calls.
@@ -12,143 +15,128 @@ pub(super) const HANDLE: &str = "(handle)";
 
 /// A value that crosses between a guest and an import.
 ///
-/// What a turn holds of it until it is written is a copy: to make JSON of it takes longer, and is done behind the answer.
+/// A turn holds it packed until it is written: to make JSON of it takes longer, and is done behind the answer.
 pub(super) trait Crosses: Sized {
-    /// A copy without handles.
-    type Kept: Send + 'static;
+    /// Packs it, as the JSON that it is in a recording.
+    fn pack(&self, packed: &mut Packed);
 
-    /// A copy of a list.
-    type Many: KeptList;
-
-    /// Copies it.
-    fn kept(&self) -> Self::Kept;
-
-    /// Copies a list.
-    fn kept_all(list: &[Self]) -> Self::Many;
-
-    /// About how many bytes the copy holds.
-    fn weight(kept: &Self::Kept) -> usize;
-
-    /// As JSON.
-    fn shown(kept: &Self::Kept) -> Value;
+    /// Packs a list.
+    fn pack_all(list: &[Self], packed: &mut Packed) {
+        packed.list(list.len());
+        list.iter().for_each(|value| value.pack(packed));
+    }
 
     /// From JSON; none if it is of another type.
     fn from_shown(value: Value) -> Option<Self>;
 }
 
-/// The copy of a list of the type: as the type in brackets, or each by itself.
-macro_rules! many {
-    () => {
-        many!(Each<Self>);
-    };
-    ($many:ty) => {
-        type Many = $many;
-
-        fn kept_all(list: &[Self]) -> Self::Many {
-            <$many>::of(list)
-        }
-    };
-}
-
-/// Types that are copied as they are; their weight is that of the texts in them.
-macro_rules! plain {
-    ($($ty:ty $(as [$many:ty])? $(, $kept:ident => $weight:expr)?;)*) => {
+/// Implements both ways: the way there is the one that is written, and the way back is that of serde.
+macro_rules! crosses {
+    ($($ty:ty: |$value:ident, $packed:ident| $pack:expr $(, all $all:path)?;)*) => {
         $(impl Crosses for $ty {
-            type Kept = Self;
-
-            many!($($many)?);
-
-            fn kept(&self) -> Self {
-                self.clone()
+            fn pack(&self, $packed: &mut Packed) {
+                let $value = self;
+                $pack
             }
 
-            fn weight(kept: &Self) -> usize {
-                size_of::<Self>() + plain!(@weight kept $(, $kept => $weight)?)
-            }
-
-            fn shown(kept: &Self) -> Value {
-                json!(kept)
-            }
+            $(fn pack_all(list: &[Self], packed: &mut Packed) {
+                $all(list, packed);
+            })?
 
             fn from_shown(value: Value) -> Option<Self> {
                 serde_json::from_value(value).ok()
             }
         })*
     };
-    (@weight $given:ident, $kept:ident => $weight:expr) => {{
-        let $kept = $given;
-        $weight
+}
+
+/// Packs the fields of a record.
+macro_rules! record {
+    ($value:ident, $packed:ident: $($field:ident),*) => {{
+        $packed.object([$(stringify!($field)),*].len());
+        $(
+            $packed.text(stringify!($field));
+            $value.$field.pack($packed);
+        )*
     }};
-    // Of types that are rare.
-    (@weight $given:ident) => {
-        length($given)
-    };
 }
 
-plain! {
-    (), _nothing => 0;
-    bool, _nothing => 0;
-    u8, _nothing => 0;
-    u32, _nothing => 0;
-    u64, _nothing => 0;
-    f64, _nothing => 0;
-    MessageKind, _nothing => 0;
-    Principal, _nothing => 0;
-    log::Level, _nothing => 0;
-    String as [Strings], text => text.len();
-    ToolSpec as [Tools], tool => tool.name.len() + tool.description.len() + tool.parameters.len();
-    ToolCall, call => call.name.len() + call.arguments.len();
-    Prompt, prompt => match prompt {
-        Prompt::Text(text) => text.len(),
-        Prompt::Parts(parts) => parts.len(),
-    };
-    entries::Entry as [Entries], entry => entry.payload.len() + entry.meta.len() + entry.date.len();
-    entries::Draft, draft => draft.payload.len() + draft.meta.len();
-    exchange::Event, event => match event {
-        exchange::Event::Text(text) | exchange::Event::Reasoning(text) => text.len(),
-        other => length(other),
-    };
-    Envelope; ModelOptions; StreamEvent;
-    entries::Forgotten; entries::Hit; entries::Info; entries::Query; entries::Search;
-    process::Output; recall::Answer; recall::Options; stages::SelectorList; subturn::Request; usage::Row;
-    view::WrittenPart;
+/// Packs a variant of that name with a value.
+macro_rules! variant {
+    ($packed:ident, $name:literal, $value:ident) => {{
+        $packed.object(1);
+        $packed.text($name);
+        $value.pack($packed);
+    }};
 }
 
-impl Crosses for exchange::Request {
-    type Kept = KeptRequest;
+/// Packs the JSON of what is rare or small.
+fn json(value: &impl Serialize, packed: &mut Packed) {
+    packed.json(|buffer| serde_json::to_writer(buffer, value).is_ok());
+}
 
-    many!();
-
-    fn kept(&self) -> Self::Kept {
-        KeptRequest::of(self)
-    }
-
-    fn weight(kept: &Self::Kept) -> usize {
-        kept.weight()
-    }
-
-    fn shown(kept: &Self::Kept) -> Value {
-        kept.shown()
-    }
-
-    fn from_shown(value: Value) -> Option<Self> {
-        serde_json::from_value(value).ok()
-    }
+crosses! {
+    (): |_nothing, packed| packed.null();
+    bool: |value, packed| packed.bool(*value);
+    u8: |value, packed| packed.number((*value).into());
+    u32: |value, packed| packed.number((*value).into());
+    u64: |value, packed| packed.number(*value);
+    f64: |value, packed| packed.float(*value);
+    String: |text, packed| packed.text(text), all lists::pack_strings;
+    Error: |value, packed| json(value, packed);
+    MessageKind: |value, packed| json(value, packed);
+    Principal: |value, packed| json(value, packed);
+    log::Level: |value, packed| json(value, packed);
+    ToolSpec: |value, packed| json(value, packed), all lists::pack_tools;
+    ToolCall: |value, packed| json(value, packed);
+    Passage: |value, packed| json(value, packed);
+    MediaItem: |value, packed| json(value, packed);
+    Prompt: |prompt, packed| match prompt {
+        Prompt::Text(text) => variant!(packed, "Text", text),
+        Prompt::Parts(parts) => variant!(packed, "Parts", parts),
+    };
+    Envelope: |message, packed| {
+        record!(
+            message, packed: id, session_id, channel, chat_id, sender, content, passages, kind, context, media,
+            output_channel
+        )
+    };
+    (String, String): |pair, packed| {
+        packed.list(2);
+        pair.0.pack(packed);
+        pair.1.pack(packed);
+    };
+    ModelOptions: |value, packed| json(value, packed);
+    StreamEvent: |value, packed| json(value, packed);
+    entries::Entry: |entry, packed| record!(entry, packed: id, kind, payload, meta, date);
+    entries::Draft: |draft, packed| record!(draft, packed: kind, payload, meta);
+    entries::Forgotten: |value, packed| json(value, packed);
+    entries::Hit: |value, packed| json(value, packed);
+    entries::Info: |value, packed| json(value, packed);
+    entries::Query: |value, packed| json(value, packed);
+    entries::Search: |value, packed| json(value, packed);
+    exchange::Event: |event, packed| match event {
+        exchange::Event::Text(text) => variant!(packed, "Text", text),
+        exchange::Event::Reasoning(text) => variant!(packed, "Reasoning", text),
+        exchange::Event::Usage(usage) => variant!(packed, "Usage", usage),
+        exchange::Event::Finish(reason) => variant!(packed, "Finish", reason),
+        exchange::Event::ToolCalls(calls) => variant!(packed, "ToolCalls", calls),
+    };
+    exchange::Request: |request, packed| {
+        record!(request, packed: model, messages, tools, max_tokens, purpose, options)
+    };
+    process::Output: |value, packed| json(value, packed);
+    recall::Answer: |value, packed| json(value, packed);
+    recall::Options: |value, packed| json(value, packed);
+    stages::SelectorList: |value, packed| json(value, packed);
+    subturn::Request: |value, packed| json(value, packed);
+    usage::Row: |value, packed| json(value, packed);
+    view::WrittenPart: |value, packed| json(value, packed);
 }
 
 impl<T: 'static> Crosses for Resource<T> {
-    type Kept = ();
-
-    many!();
-
-    fn kept(&self) {}
-
-    fn weight((): &()) -> usize {
-        HANDLE.len()
-    }
-
-    fn shown((): &()) -> Value {
-        HANDLE.into()
+    fn pack(&self, packed: &mut Packed) {
+        packed.text(HANDLE);
     }
 
     fn from_shown(value: Value) -> Option<Self> {
@@ -157,21 +145,12 @@ impl<T: 'static> Crosses for Resource<T> {
     }
 }
 
-impl<T: Crosses + 'static> Crosses for Option<T> {
-    type Kept = Option<T::Kept>;
-
-    many!();
-
-    fn kept(&self) -> Self::Kept {
-        self.as_ref().map(T::kept)
-    }
-
-    fn weight(kept: &Self::Kept) -> usize {
-        kept.as_ref().map_or(0, T::weight)
-    }
-
-    fn shown(kept: &Self::Kept) -> Value {
-        kept.as_ref().map_or(Value::Null, T::shown)
+impl<T: Crosses> Crosses for Option<T> {
+    fn pack(&self, packed: &mut Packed) {
+        match self {
+            None => packed.null(),
+            Some(value) => value.pack(packed),
+        }
     }
 
     fn from_shown(value: Value) -> Option<Self> {
@@ -179,21 +158,9 @@ impl<T: Crosses + 'static> Crosses for Option<T> {
     }
 }
 
-impl<T: Crosses + 'static> Crosses for Vec<T> {
-    type Kept = T::Many;
-
-    many!();
-
-    fn kept(&self) -> Self::Kept {
-        T::kept_all(self)
-    }
-
-    fn weight(kept: &Self::Kept) -> usize {
-        kept.weight()
-    }
-
-    fn shown(kept: &Self::Kept) -> Value {
-        kept.shown()
+impl<T: Crosses> Crosses for Vec<T> {
+    fn pack(&self, packed: &mut Packed) {
+        T::pack_all(self, packed);
     }
 
     fn from_shown(value: Value) -> Option<Self> {
@@ -204,23 +171,11 @@ impl<T: Crosses + 'static> Crosses for Vec<T> {
     }
 }
 
-impl<T: Crosses + 'static> Crosses for Result<T, Error> {
-    type Kept = Result<T::Kept, Error>;
-
-    many!();
-
-    fn kept(&self) -> Self::Kept {
-        self.as_ref().map(T::kept).map_err(Error::clone)
-    }
-
-    fn weight(kept: &Self::Kept) -> usize {
-        kept.as_ref().map_or_else(|error| error.message.len(), T::weight)
-    }
-
-    fn shown(kept: &Self::Kept) -> Value {
-        match kept {
-            Ok(value) => json!({ "ok": T::shown(value) }),
-            Err(error) => json!({ "error": error }),
+impl<T: Crosses> Crosses for Result<T, Error> {
+    fn pack(&self, packed: &mut Packed) {
+        match self {
+            Ok(value) => variant!(packed, "ok", value),
+            Err(error) => variant!(packed, "error", error),
         }
     }
 
@@ -229,5 +184,79 @@ impl<T: Crosses + 'static> Crosses for Result<T, Error> {
             return T::from_shown(value.take()).map(Ok);
         }
         serde_json::from_value(value.get_mut("error")?.take()).ok().map(Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Crosses;
+    use crate::guest::bindings::{entries, exchange};
+    use bub_recordings::{Mark, Packed};
+    use bub_types::{Effect, Envelope, MessageKind, Passage, Prompt, Provenance, ToolCall, ToolSpec};
+    use serde::Serialize;
+    use serde_json::{Value, json};
+
+    fn packed(value: &impl Crosses) -> Value {
+        let mut packed = Packed::default();
+        value.pack(&mut packed);
+        packed.read(Mark::default()).value()
+    }
+
+    #[track_caller]
+    fn is_as_serde_has_it(value: &(impl Crosses + Serialize)) {
+        assert_eq!(packed(value), json!(value));
+    }
+
+    #[test]
+    fn what_is_packed_field_by_field_is_the_json_of_the_value() {
+        let text = || "\"quoted\"\n\u{0}\u{1F512}".to_owned();
+        let message = Envelope {
+            id: None,
+            session_id: Some(text()),
+            channel: text(),
+            chat_id: String::new(),
+            sender: Some(text()),
+            content: text(),
+            passages: vec![Passage { provenance: Provenance::Quoted, author: Some(text()), text: text() }],
+            kind: MessageKind::Normal,
+            context: vec![(text(), "{}".to_owned())],
+            media: Vec::new(),
+            output_channel: None,
+        };
+        is_as_serde_has_it(&message);
+        is_as_serde_has_it(&vec![Prompt::Text(text()), Prompt::Parts("[]".to_owned())]);
+        let entry = entries::Entry { id: u64::MAX, kind: text(), payload: text(), meta: text(), date: text() };
+        is_as_serde_has_it(&vec![entry]);
+        is_as_serde_has_it(&vec![entries::Draft { kind: text(), payload: text(), meta: text() }]);
+        let call = ToolCall { id: Some(text()), name: text(), arguments: text() };
+        is_as_serde_has_it(&vec![
+            exchange::Event::Text(text()),
+            exchange::Event::Reasoning(text()),
+            exchange::Event::ToolCalls(vec![call]),
+            exchange::Event::Usage(text()),
+            exchange::Event::Finish(text()),
+        ]);
+        let tool = ToolSpec {
+            name: text(),
+            description: text(),
+            parameters: text(),
+            for_model: true,
+            effect: Effect::Read,
+            reads_outside: false,
+        };
+        for messages in [vec![text(); 3], vec![text(); 500]] {
+            is_as_serde_has_it(&exchange::Request {
+                model: Some(text()),
+                messages,
+                tools: vec![tool.clone(), tool.clone()],
+                max_tokens: Some(7),
+                purpose: text(),
+                options: None,
+            });
+        }
+        is_as_serde_has_it(&(0.1_f64, 7_u8).0);
+        assert_eq!(packed(&Ok(Some(7_u32))), json!({ "ok": 7 }));
+        let error = bub_types::Error::invalid(text());
+        assert_eq!(packed(&Err::<(), _>(error.clone())), json!({ "error": error }));
     }
 }

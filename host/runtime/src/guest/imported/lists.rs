@@ -1,62 +1,34 @@
-//! Copies of lists in few blocks of memory.
+//! Copies of lists that are long, or that turns are given again and again.
 
-use super::crosses::Crosses;
-use crate::guest::bindings::{entries, exchange};
-use crate::plugin::recording::Texts;
+use crate::guest::bindings::exchange;
+use bub_recordings::{Packed, Texts};
 use bub_types::{Effect, ToolSpec};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A copy of a list, as a recording holds it until it is written.
-pub(in crate::guest) trait KeptList: Send + 'static {
-    /// About how many bytes it holds.
-    fn weight(&self) -> usize;
+/// Bytes from which on a list of texts is held where equal ones may share it.
+const LONG: usize = 1 << 10;
 
-    /// The list as JSON.
-    fn shown(&self) -> Value;
+/// Packs strings: long lists, such as the messages of a request, share what is equal.
+pub(in crate::guest) fn pack_strings(list: &[String], packed: &mut Packed) {
+    let bytes: usize = list.iter().map(String::len).sum();
+    if bytes < LONG {
+        packed.list(list.len());
+        return list.iter().for_each(|text| packed.text(text));
+    }
+    let texts = Texts::shared(list.iter().map(String::as_str));
+    packed.held(texts.bytes(), Box::new(move || texts.iter().map(Value::from).collect()));
 }
 
-/// Each copied by itself.
-pub(in crate::guest) struct Each<T: Crosses>(Vec<T::Kept>);
-
-impl<T: Crosses> Each<T> {
-    pub(in crate::guest) fn of(list: &[T]) -> Self {
-        Self(list.iter().map(T::kept).collect())
-    }
-}
-
-impl<T: Crosses + 'static> KeptList for Each<T> {
-    fn weight(&self) -> usize {
-        self.0.iter().map(T::weight).sum()
-    }
-
-    fn shown(&self) -> Value {
-        self.0.iter().map(T::shown).collect()
-    }
-}
-
-/// Strings.
-pub(in crate::guest) struct Strings(Texts);
-
-impl Strings {
-    pub(in crate::guest) fn of(list: &[String]) -> Self {
-        Self(Texts::new(list.iter().map(String::as_str)))
-    }
-}
-
-impl KeptList for Strings {
-    fn weight(&self) -> usize {
-        self.0.bytes()
-    }
-
-    fn shown(&self) -> Value {
-        self.0.iter().map(Value::from).collect()
-    }
+/// Packs descriptions of tools.
+pub(in crate::guest) fn pack_tools(list: &[ToolSpec], packed: &mut Packed) {
+    let tools = Tools::of(list);
+    packed.held(tools.weight(), Box::new(move || tools.shown()));
 }
 
 /// Descriptions of tools. Turns are given the same ones again and again, which have one copy.
-pub(in crate::guest) struct Tools(Arc<KeptTools>);
+struct Tools(Arc<KeptTools>);
 
 struct KeptTools {
     /// The name, the description and the parameters of each.
@@ -68,7 +40,7 @@ struct KeptTools {
 static LATEST: Mutex<[Option<Arc<KeptTools>>; 8]> = Mutex::new([const { None }; 8]);
 
 impl Tools {
-    pub(in crate::guest) fn of(list: &[ToolSpec]) -> Self {
+    fn of(list: &[ToolSpec]) -> Self {
         let mut latest = LATEST.lock();
         if let Some(known) = latest.iter().flatten().find(|known| known.is(list)) {
             return Self(known.clone());
@@ -87,7 +59,7 @@ impl KeptTools {
 
     /// Whether it is a copy of that list.
     fn is(&self, list: &[ToolSpec]) -> bool {
-        self.others.iter().copied().eq(list.iter().map(others)) && self.texts.iter().eq(list.iter().flat_map(texts))
+        self.others.iter().copied().eq(list.iter().map(others)) && self.texts.are(list.iter().flat_map(texts))
     }
 
     fn list(&self) -> Vec<ToolSpec> {
@@ -113,7 +85,7 @@ fn others(tool: &ToolSpec) -> (bool, Effect, bool) {
     (tool.for_model, tool.effect, tool.reads_outside)
 }
 
-impl KeptList for Tools {
+impl Tools {
     fn weight(&self) -> usize {
         self.0.texts.bytes() + self.0.others.len() * size_of::<ToolSpec>()
     }
@@ -123,36 +95,9 @@ impl KeptList for Tools {
     }
 }
 
-/// Entries of a tape.
-pub(in crate::guest) struct Entries {
-    /// The kind, the payload, the meta and the date of each.
-    texts: Texts,
-    ids: Vec<u64>,
-}
-
-impl Entries {
-    pub(in crate::guest) fn of(list: &[entries::Entry]) -> Self {
-        let texts = list.iter().flat_map(|entry| [&*entry.kind, &*entry.payload, &*entry.meta, &*entry.date]);
-        Self { texts: Texts::new(texts), ids: list.iter().map(|entry| entry.id).collect() }
-    }
-}
-
-impl KeptList for Entries {
-    fn weight(&self) -> usize {
-        self.texts.bytes() + self.ids.len() * size_of::<u64>()
-    }
-
-    fn shown(&self) -> Value {
-        let mut texts = self.texts.iter().map(str::to_owned);
-        let mut next = || texts.next().unwrap_or_default();
-        let entry = |&id: &u64| json!(entries::Entry { id, kind: next(), payload: next(), meta: next(), date: next() });
-        self.ids.iter().map(entry).collect()
-    }
-}
-
 /// A request to a model.
 pub(crate) struct KeptRequest {
-    messages: Strings,
+    messages: Texts,
     tools: Tools,
     /// Without both.
     rest: exchange::Request,
@@ -169,16 +114,17 @@ impl KeptRequest {
             purpose: purpose.clone(),
             options: options.clone(),
         };
-        Self { messages: Strings::of(messages), tools: Tools::of(tools), rest }
+        Self { messages: Texts::shared(messages.iter().map(String::as_str)), tools: Tools::of(tools), rest }
     }
 
     pub(crate) fn weight(&self) -> usize {
-        self.messages.weight() + self.tools.weight()
+        self.messages.bytes() + self.tools.weight()
     }
 
     pub(crate) fn shown(&self) -> Value {
         let mut shown = json!(self.rest);
-        for (name, list) in [("messages", self.messages.shown()), ("tools", self.tools.shown())] {
+        let messages = self.messages.iter().map(Value::from).collect();
+        for (name, list) in [("messages", messages), ("tools", self.tools.shown())] {
             if let Some(place) = shown.get_mut(name) {
                 *place = list;
             }

@@ -6,6 +6,7 @@ use crate::guest::convert::{into_error, into_guest};
 use crate::plugin::Offer;
 use crate::plugin::recording::{COMPLETE, CallRecording, ImportCall, LiveModel, NEXT};
 use bub_model::{RawObject, Request};
+use bub_recordings::{Mark, Packed};
 use bub_types::Error;
 use serde_json::Value;
 use std::sync::Arc;
@@ -17,10 +18,11 @@ pub(super) async fn ask(live: &LiveModel, recording: &CallRecording, arguments: 
     let asked = arguments.last().and_then(|asked| Some((asked.to_string(), request(asked)?)));
     let Some((key, request)) = asked else { return };
     let Some(answer) = live.ask(&key, request).await else { return };
-    let read = |next: Next| ImportCall {
-        function: NEXT.to_owned(),
-        arguments: vec![super::crosses::HANDLE.into()],
-        answer: Next::shown(&next.kept()),
+    let read = |next: Next| {
+        let mut packed = Packed::default();
+        next.pack(&mut packed);
+        let answer = packed.read(Mark::default()).value();
+        ImportCall { function: NEXT.to_owned(), arguments: vec![super::crosses::HANDLE.into()], answer }
     };
     let events = answer.events.iter().cloned().map(|event| read(Ok(Some(into_guest(event)))));
     let end = match answer.error.clone() {

@@ -5,10 +5,10 @@ use crate::guest::bindings::exchange;
 use crate::guest::bindings::exported::before_llm_call::LlmRequest;
 use crate::hooks::{self, LlmVerdict};
 use crate::host::Host;
-use crate::plugin::recording::Texts;
-use crate::plugin::{Offer, Plugin};
-use crate::turn::{Message, TrailCall, TrailContext, TrailMessage, Turn, by_plugin};
+use crate::plugin::Plugin;
+use crate::turn::{Message, TrailCall, TrailContext, TrailMessage, Turn, TurnTools, by_plugin};
 use bub_blame::{CallTrail, Finer, HOST, Part, PartKind, RequestTrail, Source, SourceKind, Stage};
+use bub_recordings::Texts;
 use bub_types::hook::Hook;
 use bub_types::{Error, ToolSpec};
 use serde_json::{Map, Value};
@@ -28,8 +28,8 @@ struct Origin {
     usual_model: String,
     /// The plugin that hands the request over; none: the host.
     by: Option<Source>,
-    /// Each tool of the request as its plugin describes it, where it is one of the turn's.
-    tools: Vec<Option<(Arc<Plugin>, Arc<Offer>)>>,
+    /// The tools of the turn.
+    tools: TurnTools,
     rewritten: Vec<(Source, LlmRequest)>,
 }
 
@@ -41,7 +41,6 @@ pub(super) struct SentTrail {
     /// As the agent loop handed it over, if that is another one.
     first: Option<PackedRequest>,
     request: PackedRequest,
-    weight: usize,
     changed: Vec<Arc<TrailCall>>,
     /// Whether a plugin is its provider.
     is_to_plugin: bool,
@@ -55,7 +54,7 @@ struct PackedRequest {
 
 impl PackedRequest {
     fn new(request: &Request) -> Self {
-        let messages = Texts::new(request.messages.iter().map(AsRef::as_ref));
+        let messages = Texts::shared(request.messages.iter().map(AsRef::as_ref));
         Self { messages, rest: request.clone_without_messages() }
     }
 
@@ -111,9 +110,7 @@ pub async fn preview(
 impl TrailRecorder {
     /// Begins with the messages that the agent loop was given, and the request that it hands over.
     pub(super) fn new(turn: &Turn, context: TrailContext, by: Option<Source>, request: &Request) -> Self {
-        let known = |name: &str| turn.tool(name).map(|(plugin, tool)| (plugin.clone(), tool.offer().clone()));
-        let tools = request.tools().map(|(spec, _)| known(&spec.name)).collect();
-        let (usual_model, rewritten) = (usual_model(turn), Vec::new());
+        let (usual_model, tools, rewritten) = (usual_model(turn), turn.tools(), Vec::new());
         Self { origin: Origin { context, usual_model, by, tools, rewritten }, request: request.clone() }
     }
 
@@ -132,7 +129,6 @@ impl TrailRecorder {
             host: turn.scope.host.clone(),
             trail,
             first: (!self.request.is(request)).then(|| PackedRequest::new(&self.request)),
-            weight: usize::try_from(request.bytes()).unwrap_or(usize::MAX).saturating_mul(2),
             request: PackedRequest::new(request),
             changed: turn.changed_calls(),
             is_to_plugin: provider.is_some_and(|provider| turn.scope.provider(provider).is_some()),
@@ -146,9 +142,11 @@ impl SentTrail {
         self.trail.request
     }
 
-    /// About how many bytes the trail has: parts and stages share their texts with the body, or are about as long.
+    /// About how many bytes it holds: the texts of messages, where no other holds them.
     pub(super) fn weight(&self) -> usize {
-        self.weight
+        let written = self.origin.rewritten.iter().flat_map(|(_, written)| &written.messages).map(String::len);
+        let first = self.first.as_ref().map_or(0, |first| first.messages.bytes());
+        written.sum::<usize>() + first + self.request.messages.bytes()
     }
 
     /// The trail of the request as it is sent.
@@ -159,7 +157,7 @@ impl SentTrail {
         let first = first.map_or_else(|| request.clone(), PackedRequest::request);
         let usual = &host.config.model;
         let mut stages = Stages::new(trail, context.messages(), settings(usual, &usual_model, None, None));
-        stages.handed_over(by.as_ref(), &first, tools, first.settings(usual));
+        stages.handed_over(by.as_ref(), &first, &tools, first.settings(usual));
         for (source, written) in &rewritten {
             let settings = settings(usual, &written.model, written.max_tokens, written.options.as_deref());
             stages.rewrote(source, written, settings);
@@ -201,19 +199,13 @@ impl Stages {
     }
 
     /// The agent loop hands the request over.
-    fn handed_over(
-        &mut self,
-        by: Option<&Source>,
-        request: &Request,
-        known: Vec<Option<(Arc<Plugin>, Arc<Offer>)>>,
-        settings: String,
-    ) {
+    fn handed_over(&mut self, by: Option<&Source>, request: &Request, tools: &TurnTools, settings: String) {
         let sent: Vec<(String, Arc<str>)> =
             request.tools().map(|(spec, offer)| (spec.name.clone(), offer.written().into())).collect();
-        for ((name, text), known) in sent.iter().zip(known) {
+        for (name, text) in &sent {
             // As its plugin describes it.
-            let (source, text) = match known {
-                Some((plugin, offer)) => (by_plugin(&plugin, Hook::Tools.name()), offer.spec.written().into()),
+            let (source, text) = match tools.find(name) {
+                Some((plugin, tool)) => (by_plugin(plugin, Hook::Tools.name()), tool.offer().spec.written().into()),
                 None => (by.cloned().unwrap_or_default(), Arc::clone(text)),
             };
             let source = self.trail.source(source);

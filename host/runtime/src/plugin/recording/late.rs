@@ -1,7 +1,7 @@
 //! Values of a turn that become JSON behind its answer: until then copies are held, which cost a tenth of it.
 
 use super::call::ImportCall;
-use bub_recordings::{ImportRecord, Shared};
+use bub_recordings::{ImportRecord, Shared, Unpack};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
@@ -88,12 +88,12 @@ pub(crate) use copied;
 
 copied!(bool, u32, u64);
 
-/// A call of an import. A turn has a hundred, and what it writes to hold them is memory that no cache has.
+/// A call of an import.
 pub(super) enum LateImport {
-    /// As JSON. Boxed, because few are, and they are four times as large.
+    /// As JSON. Boxed, because few are, and they are larger.
     Made(Box<ImportCall>),
-    /// Its function, and what makes its arguments and its answer.
-    Later(&'static str, Box<dyn FnOnce() -> (Vec<Value>, Value) + Send>),
+    /// Its function. The list of its arguments and its answer are packed behind those of the one before.
+    Packed(&'static str),
 }
 
 /// A value that calls have in common, made once.
@@ -126,18 +126,27 @@ impl CallValue {
 
 impl LateImport {
     /// The call as JSON.
-    pub(super) fn into_record(self) -> ImportRecord {
+    pub(super) fn into_record(self, packed: &mut Unpack<'_>) -> ImportRecord {
         match self {
             Self::Made(call) => {
                 let ImportCall { function, arguments, answer } = *call;
                 ImportRecord { function, arguments, answer }
             }
-            Self::Later(function, make) => {
-                let (arguments, answer) = make();
+            Self::Packed(function) => {
+                let (arguments, answer) = unpack_import(packed);
                 ImportRecord { function: function.to_owned(), arguments, answer }
             }
         }
     }
+}
+
+/// The arguments and the answer of the next import.
+pub(super) fn unpack_import(packed: &mut Unpack<'_>) -> (Vec<Value>, Value) {
+    let arguments = match packed.value() {
+        Value::Array(arguments) => arguments,
+        _ => Vec::new(),
+    };
+    (arguments, packed.value())
 }
 
 impl LateShared {

@@ -4,7 +4,7 @@ use super::late::{LateImport, LateShared, LateValue};
 use super::record::{Recorder, local_parts, seed};
 use super::{CallRecording, Log, RecordedCall, RunningTurn, Session, TurnView};
 use crate::plugin::loaded::Plugin;
-use bub_recordings::{CallRecord, Ended, Shared};
+use bub_recordings::{CallRecord, Ended, Mark, Shared};
 use bub_types::hook::Deadline;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -244,13 +244,14 @@ impl Log {
             (true, None) => Ended::Returned,
         };
         let (files, unfit) = self.files.finish();
+        let mut packed = self.packed.read(Mark::default());
         let early = self.call.imports.into_iter().map(|call| LateImport::Made(Box::new(call)));
         CallRecord {
             arguments: self.arguments.make().unwrap_or_default(),
             ended,
             answer: answer.or(self.rejected).or_else(|| self.answer.make()),
             fault: self.fault.map(|name| (name.to_owned(), fault.unwrap_or_default())),
-            imports: early.chain(self.imports).map(LateImport::into_record).collect(),
+            imports: early.chain(self.imports).map(|import| import.into_record(&mut packed)).collect(),
             clock,
             monotonic: self.monotonic,
             random,
