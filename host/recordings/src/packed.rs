@@ -11,6 +11,9 @@ pub type HeldValue = Box<dyn Fn() -> Value + Send>;
 /// Bytes of the first block.
 const FIRST: usize = 1 << 10;
 
+/// Bytes that a block may leave unused when nothing more is added.
+const MAX_SPARE: usize = 64 << 10;
+
 /// Values one behind the other. A list or an object is followed by what is in it.
 #[derive(Default)]
 pub struct Packed {
@@ -167,6 +170,14 @@ impl Packed {
         self.weight = mark.weight;
     }
 
+    /// The same, where nothing more may be added for long: gives much room that is left back.
+    pub fn end_at(&mut self, mark: Mark) {
+        self.back_to(mark);
+        if self.bytes.capacity() - self.bytes.len() > MAX_SPARE {
+            self.bytes.shrink_to_fit();
+        }
+    }
+
     /// Reads what was added since.
     pub fn read(&self, mark: Mark) -> Unpack<'_> {
         Unpack { packed: self, at: mark.bytes }
@@ -241,46 +252,5 @@ impl Unpack<'_> {
         let taken = self.packed.bytes.get(self.at..self.at.checked_add(count)?)?;
         self.at += count;
         Some(taken)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Mark, Packed};
-    use serde_json::json;
-
-    #[test]
-    fn values_come_back_in_their_order_as_the_json_that_they_are() {
-        let mut packed = Packed::default();
-        packed.list(3);
-        packed.text("a \"quoted\" text \u{1F512}");
-        packed.float(0.25);
-        packed.object(2);
-        packed.text("is it");
-        packed.bool(true);
-        packed.text("nothing");
-        packed.null();
-        let plain = json!({ "a": [null, -1.50, { "b": "\u{1F512}", "c": false }], "d": {}, "e": [] });
-        packed.value(&plain);
-        let mark = packed.mark();
-        packed.number(u64::MAX);
-        packed.json(|buffer| serde_json::to_writer(buffer, &json!({ "a": [1, "\u{0}"] })).is_ok());
-        packed.json(|buffer| {
-            buffer.extend_from_slice(b"half of");
-            false
-        });
-        packed.held(1000, Box::new(|| json!(["held"])));
-        assert_eq!(packed.since(mark), 9 + 9 + r#"{"a":[1,"\u0000"]}"#.len() + 1 + 9 + 1000);
-        let mut read = packed.read(Mark::default());
-        assert_eq!(read.value(), json!(["a \"quoted\" text \u{1F512}", 0.25, { "is it": true, "nothing": null }]));
-        assert_eq!(read.value(), plain);
-        assert_eq!(read.value(), json!(u64::MAX));
-        assert_eq!(read.value(), json!({ "a": [1, "\u{0}"] }));
-        assert_eq!(read.value(), json!(null));
-        assert_eq!(read.value(), json!(["held"]));
-        assert_eq!(read.value(), json!(null), "there is no more");
-        packed.back_to(mark);
-        assert_eq!(packed.mark(), mark);
-        assert_eq!(packed.read(mark).value(), json!(null));
     }
 }

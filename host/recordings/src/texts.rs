@@ -100,25 +100,3 @@ impl Comparison<'_> {
         true
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Texts;
-
-    #[test]
-    fn equal_lists_share_a_copy_while_one_holds_it() {
-        let list = ["shared by", "", "two lists of this test"];
-        let [first, second] = [0; 2].map(|_| Texts::shared(list.into_iter()));
-        assert!(second.iter().eq(list) && first.bytes() == 0 && second.bytes() == 0);
-        for other in
-            [&["shared by", "two lists of this test", ""][..], &list[..2], &["shared by", "", "two lists", "x"]]
-        {
-            assert!(!first.are(other.iter().copied()));
-            assert!(Texts::shared(other.iter().copied()).bytes() > 0);
-        }
-        drop(first);
-        assert!(second.bytes() > 0, "now it is the only one");
-        assert!(second.are(list.into_iter()));
-        assert!(Texts::new([].into_iter()).are([].into_iter()));
-    }
-}

@@ -1,5 +1,7 @@
 //! Files of recordings: what they hold, what is found of changes, and what is removed.
 
+mod packed;
+
 use bub_recordings::{
     CallRecord, Ended, FORMAT, ImportRecord, Limits, Listed, Problem, Recording, Store, TurnRecord, digest_of,
 };

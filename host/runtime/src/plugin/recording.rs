@@ -335,6 +335,8 @@ impl CallRecording {
         let Some(session) = &self.0 else { return };
         let mut log = session.log.lock();
         log.has_ended = true;
+        let answered = log.answered;
+        log.packed.end_at(answered);
         log.call.fault = fault.map(ToString::to_string);
         log.fault = fault.map(FaultKind::name);
         if fault.is_some() {

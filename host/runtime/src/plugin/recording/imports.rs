@@ -52,6 +52,8 @@ impl CallRecording {
             log.imports.push(LateImport::Packed(function));
             log.answered = log.packed.mark();
         } else {
+            let answered = log.answered;
+            log.packed.end_at(answered);
             log.unrecorded = Some(turn::TOO_LARGE.to_owned());
         }
     }
