@@ -37,6 +37,17 @@ fn tools_that_read_write_list_and_start_programs() {
 }
 
 #[test]
+fn a_session_of_megabytes() {
+    let home = recording();
+    // The agent loop, the selector, the request and the provider have all of its messages, which are held once.
+    for number in 1..=4 {
+        let text = format!("\"{number}\"\\\u{1F512} ").repeat(85_000);
+        home.run([] as [&str; 0]).input(&text).finish();
+    }
+    are_identical(&home, 4);
+}
+
+#[test]
 fn commands_memory_and_the_context_of_a_session() {
     let home = recording();
     home.configure("selector = \"context-builder\"");
