@@ -1,7 +1,7 @@
 //! Turns a record into the bytes of a file.
 //!
 //! The first line says what the file is, with the version, the digest of the second, and that of the rest. The second is the
-//! manifest. The rest is a gzip stream, each line of which is an object.
+//! manifest. The rest is an LZ4 frame, each line of which is an object.
 
 use super::manifest::{CallRow, Manifest};
 use super::objects::{Objects, Text, digest};

@@ -30,7 +30,7 @@ pub(crate) mod wasi;
 pub use bindings::SERVED;
 pub use call::{CallFuture, GuestCall, call};
 pub use context::CallContext;
-pub(crate) use imported::KeptRequest;
+pub(crate) use imported::packed_request;
 pub use instance_pool::InstancePool;
 pub(crate) use linker::ImportLinker;
 pub(crate) use query::LoadQuery;

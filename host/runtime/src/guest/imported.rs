@@ -11,9 +11,9 @@ mod of_plugin;
 mod of_tape;
 mod of_turn;
 
-pub(crate) use lists::KeptRequest;
-
+use super::bindings::exchange;
 use super::state::State;
+use bub_recordings::Packed;
 use crosses::Crosses;
 use serde_json::Value;
 use wasmtime::component::HasData;
@@ -51,6 +51,13 @@ impl Imported<'_> {
             .map(Some)
             .ok_or_else(|| Error::msg(format!("it calls `{function}`, and the recording has no answer for it")))
     }
+}
+
+/// A request as the recording of a call holds it.
+pub(crate) fn packed_request(request: &exchange::Request) -> Packed {
+    let mut packed = Packed::default();
+    request.pack(&mut packed);
+    packed
 }
 
 /// Implements the trait of an interface by that of [`State`].

@@ -199,6 +199,13 @@ struct Log {
     unrecorded: Option<String>,
 }
 
+impl Log {
+    /// Drops the arguments of an import that is not answered, or whose answer is not kept.
+    fn drop_unanswered(&mut self) {
+        self.packed.end_at(self.answered);
+    }
+}
+
 impl Session {
     /// Whether only the recording of the turn needs what is kept.
     fn is_late(&self) -> bool {
@@ -207,11 +214,17 @@ impl Session {
 
     /// Keeps something of that weight, if the turn has room for it.
     fn keep(&self, weight: usize, keep: impl FnOnce(&mut Log)) {
-        let has_room = self.turn.as_ref().is_none_or(|turn| turn.charge(weight));
-        let mut log = self.log.lock();
-        match has_room {
-            true => keep(&mut log),
-            false => log.unrecorded = Some(turn::TOO_LARGE.to_owned()),
+        self.keep_in(&mut self.log.lock(), weight, keep);
+    }
+
+    /// The same in its log.
+    fn keep_in(&self, log: &mut Log, weight: usize, keep: impl FnOnce(&mut Log)) {
+        match self.turn.as_ref().is_none_or(|turn| turn.charge(weight)) {
+            true => keep(log),
+            false => {
+                log.drop_unanswered();
+                log.unrecorded = Some(turn::TOO_LARGE.to_owned());
+            }
         }
     }
 }
@@ -335,8 +348,7 @@ impl CallRecording {
         let Some(session) = &self.0 else { return };
         let mut log = session.log.lock();
         log.has_ended = true;
-        let answered = log.answered;
-        log.packed.end_at(answered);
+        log.drop_unanswered();
         log.call.fault = fault.map(ToString::to_string);
         log.fault = fault.map(FaultKind::name);
         if fault.is_some() {

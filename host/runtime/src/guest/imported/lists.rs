@@ -1,6 +1,5 @@
 //! Copies of lists that are long, or that turns are given again and again.
 
-use crate::guest::bindings::exchange;
 use bub_recordings::{Packed, Texts};
 use bub_types::{Effect, ToolSpec};
 use parking_lot::Mutex;
@@ -50,6 +49,14 @@ impl Tools {
         latest[0] = Some(kept.clone());
         Self(kept)
     }
+
+    fn weight(&self) -> usize {
+        self.0.texts.bytes() + self.0.others.len() * size_of::<ToolSpec>()
+    }
+
+    fn shown(&self) -> Value {
+        json!(self.0.list())
+    }
 }
 
 impl KeptTools {
@@ -83,52 +90,4 @@ fn texts(tool: &ToolSpec) -> [&str; 3] {
 
 fn others(tool: &ToolSpec) -> (bool, Effect, bool) {
     (tool.for_model, tool.effect, tool.reads_outside)
-}
-
-impl Tools {
-    fn weight(&self) -> usize {
-        self.0.texts.bytes() + self.0.others.len() * size_of::<ToolSpec>()
-    }
-
-    fn shown(&self) -> Value {
-        json!(self.0.list())
-    }
-}
-
-/// A request to a model.
-pub(crate) struct KeptRequest {
-    messages: Texts,
-    tools: Tools,
-    /// Without both.
-    rest: exchange::Request,
-}
-
-impl KeptRequest {
-    pub(crate) fn of(request: &exchange::Request) -> Self {
-        let exchange::Request { model, max_tokens, purpose, options, messages, tools } = request;
-        let rest = exchange::Request {
-            model: model.clone(),
-            messages: Vec::new(),
-            tools: Vec::new(),
-            max_tokens: *max_tokens,
-            purpose: purpose.clone(),
-            options: options.clone(),
-        };
-        Self { messages: Texts::shared(messages.iter().map(String::as_str)), tools: Tools::of(tools), rest }
-    }
-
-    pub(crate) fn weight(&self) -> usize {
-        self.messages.bytes() + self.tools.weight()
-    }
-
-    pub(crate) fn shown(&self) -> Value {
-        let mut shown = json!(self.rest);
-        let messages = self.messages.iter().map(Value::from).collect();
-        for (name, list) in [("messages", messages), ("tools", self.tools.shown())] {
-            if let Some(place) = shown.get_mut(name) {
-                *place = list;
-            }
-        }
-        shown
-    }
 }

@@ -9,7 +9,7 @@ use crate::guest::bindings::exported::before_llm_call::LlmRequest;
 use crate::guest::completion::Outcome;
 use crate::guest::convert::{EVENTS, into_error};
 use crate::guest::handles::Sink;
-use crate::guest::{CallContext, KeptRequest, Running, call};
+use crate::guest::{CallContext, Running, call, packed_request};
 use crate::hooks::{self, LlmVerdict, answered};
 use crate::host::{Allowance, Demand, RuntimeEvent};
 use crate::plugin::Plugin;
@@ -17,6 +17,7 @@ use crate::turn::{Denial, DenialReason, Turn, by_plugin};
 use bub_model::Event;
 use bub_model::local_stream::LocalStream;
 use bub_permissions::Grant;
+use bub_recordings::Mark;
 use bub_types::hook::Call;
 use bub_types::{Error, ErrorKind};
 use serde_json::Value;
@@ -213,8 +214,9 @@ pub async fn ask_provider(
         Box::pin(async move {
             let recorder = &guest_call.store.data().recorder;
             if recorder.is_late() {
-                let kept = KeptRequest::of(request);
-                recorder.recording().arguments_late(kept.weight(), move || Value::Array(vec![kept.shown()]));
+                let (packed, start) = (packed_request(request), Mark::default());
+                let weight = packed.since(start);
+                recorder.recording().arguments_late(weight, move || Value::Array(vec![packed.read(start).value()]));
             }
             let given = recorder.record(|| serde_json::json!([**request]));
             let guest = guest_call.exports.provider(guest_call.store, &guest_call.instance)?;

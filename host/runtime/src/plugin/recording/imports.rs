@@ -2,7 +2,7 @@
 
 use super::call::ImportCall;
 use super::late::{LateImport, unpack_import};
-use super::{CallRecording, Session, turn};
+use super::{CallRecording, Session};
 use bub_recordings::Packed;
 use serde_json::Value;
 use std::sync::Arc;
@@ -48,13 +48,9 @@ impl CallRecording {
             return self.imported(function, arguments, answer);
         }
         let weight = log.packed.since(log.answered);
-        if session.turn.as_ref().is_none_or(|turn| turn.charge(weight)) {
+        session.keep_in(&mut log, weight, |log| {
             log.imports.push(LateImport::Packed(function));
             log.answered = log.packed.mark();
-        } else {
-            let answered = log.answered;
-            log.packed.end_at(answered);
-            log.unrecorded = Some(turn::TOO_LARGE.to_owned());
-        }
+        });
     }
 }
